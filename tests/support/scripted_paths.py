@@ -7,7 +7,10 @@ from graphrag_dagster.kernel.tasks import prompts
 from support.conversations import text_of
 from support.scripted_replies import name_pattern_script
 
-_LEVELS = ("subgraph", "path", "node", "relation", "triple")
+_SELECTIONS = (
+    *(f"paths_select_{level}_system" for level in ("subgraph", "path", "node", "relation", "triple")),
+    "paths_refine_system",
+)
 _LINE = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 
 
@@ -21,7 +24,10 @@ def paths_script(body: dict[str, Any]) -> Any:
         return paths[0].rpartition(" -> ")[2] if paths else "I do not know."
     if _begins(system, "paths_enough_system"):
         return "NO"
-    if _begins(system, *(f"paths_select_{level}_system" for level in _LEVELS)):
+    if _begins(system, "paths_reason_system"):
+        paths = [line for line in user.splitlines() if " -> " in line]
+        return f"By the paths it is {paths[0].rpartition(' -> ')[2]}." if paths else "The paths do not say."
+    if _begins(system, *_SELECTIONS):
         return "\n".join(f"{number}. {text}" for number, text in _LINE.findall(user)[:2]) or "NONE"
     return name_pattern_script(body)
 

@@ -15,8 +15,10 @@ from graphrag_dagster.systems.lego.studies.path_study import (
 )
 from graphrag_dagster.systems.lego.tables import PATH_STUDY
 from support.commands import Run
+from support.endpoint import ScriptedEndpoint
 from support.films import SETTINGS
 from support.homes import copy_home
+from support.scripted_paths import paths_script
 
 
 @pytest.fixture
@@ -64,6 +66,27 @@ def test_the_command_measures_all_three_parts(films: Path, run: Run) -> None:
     assert shown[list(asked).index("recall")][0] == "max_ent 2"
     assert shown[list(asked).index("switches")][:2] == ["SBE+ISAR-EEMs", "SBE+ISAR-EEMs (triple-level)"]
     assert "in the paper, SBE+ISAR-EEMs (triple-level): CWQ .224, WebQSP .146" in out
+
+
+def test_with_a_model_its_calls_are_counted_and_nothing_is_by_rule(films: Path, run: Run) -> None:
+    with ScriptedEndpoint(paths_script) as endpoint:
+        model = f"model: {{base_url: '{endpoint.url}', name: scripted, retries: 1}}\n"
+        (films / "corpus.yaml").write_text(
+            f"profile: paper_002\n{SETTINGS}  scorer: static\n  studied: 2\n{model}engine: llm\n"
+        )
+        ended, out, err = run("study", "films", "paths")
+        assert ended == 0, out + err
+        asked = [one.body["messages"][0]["content"] for one in endpoint.chats]
+    made = Warehouse().read(PATH_STUDY, "films")
+    assert set(made["questions"]) == {2}
+    assert not [name for name in made["variant"] if name.endswith("-lex")]
+    assert "hits_at_1" in set(made["measure"])
+    calls = dict(made.filter(part="switches", measure="calls").select("variant", "mean").iter_rows())
+    assert calls["SBE+ISAR-EEMs"] == 1
+    assert calls["SBE+ISAR-EEMs (LLMs-R)"] == 2
+    assert calls["SBE+ISAR-LLMs"] > 2
+    assert any("expert at reasoning over paths" in system for system in asked)
+    assert any(system.startswith("You refine") for system in asked)
 
 
 def test_a_study_without_questions_says_what_to_do(films: Path, run: Run) -> None:
