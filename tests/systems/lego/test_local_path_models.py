@@ -50,6 +50,12 @@ def test_the_packaged_minilm_knows_what_directed_by_is_about() -> None:
     assert scorer_of("minilm") is scorer
 
 
+@pytest.mark.skipif(INSTALLED, reason="the extra is installed")
+def test_without_the_extra_the_error_names_the_setting_that_wants_it() -> None:
+    with pytest.raises(EngineError, match=r"^paths\.scorer is minilm, but .*\[sentence-transformers\]"):
+        _ = scorer_of("minilm").name
+
+
 @needs_extra
 def test_hidden_states_are_the_mean_over_tokens(tmp_path: Path) -> None:
     import torch

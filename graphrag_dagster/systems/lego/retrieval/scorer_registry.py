@@ -156,7 +156,13 @@ def hidden_states(model: str) -> EmbeddedScorer:
 @cache
 def _sentence_transformer(model: str | None) -> EmbeddedScorer:
     """The scorer of that model of this process, with its memory of vectors."""
-    return EmbeddedScorer(CorpusEmbedder(shared_sentence_transformer(model, batch=_PATHS_AT_ONCE)))
+    embedder = shared_sentence_transformer(
+        model,
+        batch=_PATHS_AT_ONCE,
+        wanted_by="paths.scorer is minilm",
+        named_by="paths.scorer_model",
+    )
+    return EmbeddedScorer(CorpusEmbedder(embedder))
 
 
 @cache
