@@ -68,7 +68,7 @@ SYSTEM = System(
     jobs=(
         Job(
             "paths",
-            ("paths",),
+            ("path_study",),
             "Paths of the graph that answer the corpus's questions with gold answers, measured",
         ),
         Job(

@@ -103,3 +103,7 @@ def test_windows_end_at_the_size_that_is_set_and_hidden_states_need_a_model() ->
     assert {one.name for one in switch_variants(with_model)} - {
         one.name for one in switch_variants(PathSettings())
     } == {"SBE+OSAR-LLMs (LLMs-E)"}
+
+
+def test_instances_are_measured_without_the_study(films: Path) -> None:
+    assert Warehouse().read_if_present(PATH_STUDY, "films") is None
