@@ -166,11 +166,15 @@ def verdict(measured: pl.DataFrame, variant: str) -> str:
 _SINGLE = 4
 #: The ways whose costs are compared: the reports of the coarsest level, and the agent.
 _REPORTS, _AGENT = "C0", "graph"
-_COSTS = {
-    "context_rows": ("retrieval specificity", "rows read for an answer"),
-    "context_tokens": ("token efficiency", "tokens read for an answer"),
-    "calls": ("token efficiency", "model calls for an answer"),
-}
+_COSTS = (
+    (
+        "retrieval specificity",
+        "tokens of a row that is read",
+        pl.col("context_tokens") / pl.col("context_rows"),
+    ),
+    ("token efficiency", "tokens read for an answer", pl.col("context_tokens")),
+    ("token efficiency", "model calls for an answer", pl.col("calls")),
+)
 
 
 def improvements(
@@ -201,12 +205,10 @@ def improvements(
     few = vectors["reports"] + vectors["context nodes"]
     every, kept = (float(one * width * _SINGLE) for one in (sum(vectors.values()), few))
     made.append(("storage efficiency", "bytes of vectors", every, kept))
-    by = {} if costs is None else {row["condition"]: row for row in costs.iter_rows(named=True)}
-    if {_REPORTS, _AGENT} <= by.keys():
-        made += [
-            (aspect, called, by[_REPORTS][column], by[_AGENT][column])
-            for column, (aspect, called) in _COSTS.items()
-        ]
+    if costs is not None and {_REPORTS, _AGENT} <= set(costs["condition"]):
+        for aspect, called, counted in _COSTS:
+            by = dict(costs.select("condition", counted.alias("counted")).iter_rows())
+            made.append((aspect, called, by[_REPORTS], by[_AGENT]))
     types = {"aspect": pl.String, "counted": pl.String, "graphrag": pl.Float64, "context_aware": pl.Float64}
     return pl.DataFrame(made, schema=types, orient="row")
 
