@@ -171,18 +171,10 @@ class Subjects:
         """Return the ids of the one or two members that a sentence is about, the one of higher degree first.
 
         These are the ends of its heaviest relationship that is not ``used`` yet, and does not join two forms
-        of one name, those with a name that repeats a word last; else the member it names that has the highest
-        degree; none if it names no member.
+        of one name; else the member it names that has the highest degree; none if it names no member.
         """
         stated = [self._relationships[one] for one in sentence.relationships if one in self._relationships]
-        stated.sort(
-            key=lambda one: (
-                any(repeats_itself(self.titles.get(end, "")) for end in (one.source, one.target)),
-                -one.weight,
-                -one.combined_degree,
-                one.id,
-            )
-        )
+        stated.sort(key=lambda one: (-one.weight, -one.combined_degree, one.id))
         pairs = [
             tuple(sorted((one.source, one.target), key=lambda end: (-self._degrees.get(end, 0), end)))
             for one in stated
@@ -202,15 +194,13 @@ def title_of(request: ReportRequest, sentences: Sequence[str] = ()) -> str:
     """Return the two members of the highest degree and what is said of them: ``A and B: mooring plan``.
 
     That is the phrase that most sentences share, offices of people aside; none where there is no such phrase.
-    A name whose words all stand in one before it, or the other way round, is passed over; one that repeats a
-    word comes last. Where reports of
+    A name whose words all stand in one before it, or the other way round, is passed over. Where reports of
     sub-communities stand in for members, the names that lead their titles come first, the longest first.
     """
     longest = sorted(request.reports, key=lambda report: (-len(report.content), report.id))
     leads = [_lead(report.title) for report in longest]
     names: list[str] = []
-    titles = [entity.title for entity in Subjects(request).ranked]
-    for name in (*leads, *sorted(titles, key=repeats_itself)):
+    for name in (*leads, *(entity.title for entity in Subjects(request).ranked)):
         if len(names) < _NAMED and name and not overlaps(name, names):
             names.append(name)
     # Names with "and" in them would not be told apart.
@@ -235,16 +225,6 @@ def _lead(title: str) -> str:
 def join_names(names: Sequence[str]) -> str:
     """Return names as one phrase: ``A``, ``A and B``, ``A, B and C``."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
-
-
-def repeats_itself(name: str) -> bool:
-    """Return whether a name has a word twice, as a heading has that ran into its text.
-
-    >>> repeats_itself("Consumer Spending and Tourism Consumer"), repeats_itself("Fei-Fei Li")
-    (True, False)
-    """
-    own = name.lower().split()
-    return len(set(own)) < len(own)
 
 
 def overlaps(name: str, others: Collection[str]) -> bool:

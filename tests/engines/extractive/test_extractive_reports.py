@@ -210,14 +210,6 @@ def test_greetings_questions_and_what_was_interrupted_are_left_out_where_anythin
     assert len(sentence_candidates(evidence[:1])) == 1
 
 
-def test_names_that_ran_into_the_text_below_them_come_last_in_titles() -> None:
-    names = ["Tourism and Retail Tourism", "Harbour Authority", "Orrin Vask"]
-    entities = tuple(ContextEntity(n, name, "ORGANIZATION", "", 9 - n) for n, name in enumerate(names, 1))
-    assert write(request(entities=entities, relationships=(), evidence=())).title.startswith(
-        "Harbour Authority and Orrin Vask"
-    )
-
-
 @pytest.mark.parametrize(
     ("better", "worse"),
     [
