@@ -20,6 +20,8 @@ def stages(content: dict[str, object], base: dict[str, object] | None = None) ->
 
 LLM = {"engine": "llm"}
 VECTORS = {"embeddings", "entity_embeddings"}
+#: What ``profile: paper`` sets something of.
+PAPER = {"corpus", "resolution", "communities", "reports", "answers", "evaluation", "studies"}
 
 
 @pytest.mark.parametrize(
@@ -56,11 +58,11 @@ VECTORS = {"embeddings", "entity_embeddings"}
         ({"model": {"tasks": {"report": {"name": "other"}}}}, LLM, {"reports"}),
         ({"model": {"tasks": {"report": {"concurrency": 1}}}}, LLM, set()),
         ({"model": {"tasks": {"resolve": {"name": "other"}}}}, LLM, {"resolution"}),
-        ({"profile": "paper"}, {}, {"resolution", "communities", "answers"}),
+        ({"profile": "paper"}, {}, PAPER),
         (
             {"profile": "paper", "model": {"replies": "json_schema"}},
             LLM,
-            {"resolution", "graph", "communities", "answers"},
+            PAPER | {"graph"},
         ),
         ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, VECTORS),
         ({"context": {"alpha": 2.0}}, {}, {"context"}),
