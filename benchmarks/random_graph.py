@@ -4,6 +4,7 @@ import random
 from itertools import accumulate
 
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.documents.document_metadata import periods_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 
 
@@ -48,24 +49,27 @@ def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:
     reports = count // 5
     ids = [f"r{report}" for report in range(reports)]
     blank = {"description_problem": None, "description_engine": "as_is"}
+    documents = tables.DOCUMENTS.frame(
+        [
+            {
+                "document_id": f"d{n}",
+                "human_readable_id": n,
+                "path": f"{n}.txt",
+                "row": None,
+                "source_id": None,
+                "title": titles[n],
+                "text": chunks[n]["text"],
+                "characters": 1,
+                "date": None,
+                "metadata": "{}",
+            }
+            for n in range(units)
+        ]
+    )
     return IndexSnapshot(
-        documents=tables.DOCUMENTS.frame(
-            [
-                {
-                    "document_id": f"d{n}",
-                    "human_readable_id": n,
-                    "path": f"{n}.txt",
-                    "row": None,
-                    "source_id": None,
-                    "title": titles[n],
-                    "text": chunks[n]["text"],
-                    "characters": 1,
-                    "date": None,
-                    "metadata": "{}",
-                }
-                for n in range(units)
-            ]
-        ),
+        documents=documents,
+        metadata=tables.DOCUMENT_METADATA.empty(),
+        periods=periods_of(documents),
         text_chunks=tables.TEXT_CHUNKS.frame(chunks),
         entities=tables.ENTITIES.frame(
             [
