@@ -21,6 +21,7 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Source
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Basis
-from graphrag_dagster.kernel.retrieval.retriever import Retriever
+from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Words
@@ -159,10 +160,7 @@ def ways(
     units = vectors(index.text_chunks["text_unit_id"].to_list(), texts, "text_unit_id")
     named = index.entities.select(pl.format("{}: {}", "title", "description").alias("text"))["text"].to_list()
     entities = vectors(index.entities["entity_id"].to_list(), named, "entity_id")
-    titles = dict(zip(index.text_chunks["text_unit_id"], index.documents["title"], strict=True))
-    retriever = Retriever(
-        index.text_chunks, index.entities, index.relationships, units, entities, titles=titles
-    )
+    retriever = retriever_of(replace(index, unit_vectors=units, entity_vectors=entities))
     rng, names = random.Random(3), index.entities["title"].to_list()
     questions = [f"How did {rng.choice(names)} come to {rng.choice(names)}?" for _ in range(60)]
 

@@ -48,7 +48,7 @@ def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:
     ends = {tuple(sorted(rng.sample(range(count), 2))) for _ in range(2 * count)}
     reports = count // 5
     ids = [f"r{report}" for report in range(reports)]
-    blank = {"description_problem": None, "description_engine": "as_is"}
+    blank = {"description_problem": None, "description_engine": "as_is", "description_repaired": False}
     documents = tables.DOCUMENTS.frame(
         [
             {
@@ -135,6 +135,7 @@ def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:
                     "tokens": 200,
                     "engine": "llm",
                     "problem": None,
+                    "repaired": False,
                 }
                 for n, one in enumerate(ids)
             ]
