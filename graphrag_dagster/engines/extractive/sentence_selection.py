@@ -4,6 +4,7 @@ import datetime
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,14 +71,13 @@ class RankedSentence:
         """
         words, quote = self.words, self._of_words()
         if quote and (introduced := self.introduced):
-            shown, length = introduced
-            quote = Quote(quote.unit_id, Span(quote.span.start, quote.span.end + length))
-            words = f"{words} {shown}"
+            quote = Quote(quote.unit_id, Span(quote.span.start, quote.span.end + introduced.length))
+            words = f"{words} {introduced.shown}"
         return words, self.row.id, quote
 
     @property
-    def introduced(self) -> tuple[str, int] | None:
-        """What follows a colon at its end, on one line, and its length as it stands; None if that is text."""
+    def introduced(self) -> "Introduced | None":
+        """What follows a colon at its end; None if that is ordinary text."""
         quote = self._of_words()
         if quote is None or self.row.background is None or not self.words.endswith(":"):
             return None
@@ -124,14 +124,24 @@ _ITEMS = re.compile(rf"[ \t]*\n\s*?(?P<said>(?:{_ITEM}[^\n]{{1,160}}(?:\n|\Z)){{
 _MOST_BEHIND = 1200
 
 
-def _introduced(following: str) -> tuple[str, int] | None:
-    """Return what follows a colon, shown on one line, and how far it goes; None if that is ordinary text."""
+class Introduced(NamedTuple):
+    """Code or a list behind a colon: ``shown`` on one line, ``length`` as it stands, whether it is code."""
+
+    shown: str
+    length: int
+    is_code: bool
+
+
+def _introduced(following: str) -> Introduced | None:
     for form in (_FENCED, _INDENTED, _ITEMS):
         if found := form.match(following):
-            lines = [line.strip() for line in found["said"].strip().split("\n")]
-            items = (f"`{line}`" if form is not _ITEMS else line[mark_before(line) :] for line in lines)
-            end = found.start("said") + len(found["said"].rstrip())
-            return (" " if form is not _ITEMS else "; ").join(items), end
+            said, is_code = found["said"], form is not _ITEMS
+            lines = [line.strip() for line in said.strip().split("\n")]
+            if is_code:
+                shown = " ".join(f"`{line}`" for line in lines)
+            else:
+                shown = "; ".join(line[mark_before(line) :] for line in lines)
+            return Introduced(shown, found.start("said") + len(said.rstrip()), is_code)
     return None
 
 
@@ -320,7 +330,7 @@ def _fitting(
     if wanted.kind == "definition":
         return lambda one: defines(one.bare_text, named)
     if wanted.kind == "steps":
-        return lambda one: float(bool(one.introduced and one.introduced[0].startswith("`")))
+        return lambda one: float(one.introduced is not None and one.introduced.is_code)
 
     def names_it(one: RankedSentence) -> float:
         said = one.bare_text

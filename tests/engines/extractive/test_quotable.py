@@ -323,11 +323,13 @@ def test_a_colon_introduces_neither_text_nor_long_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "behind", ["\n" * 1_200, "\n```\n" * 240, "\n    a" * 200, "\n- a" * 300, " \n" * 600]
+    "behind", ["\n" * 1_200, "\n```\n" * 240, "\n" + "\n    a" * 200, "\n- a" * 300, " \n" * 600]
 )
 def test_what_a_colon_introduces_is_found_in_linear_time(behind: str) -> None:
     row = list(SourceUnits(indexed(f"It is installed with:{behind * 3}")).all)
+    introducing = [one for one in sentences_of([row]) if one.words.endswith(":")]
+    assert introducing
     begin = process_time()
-    for one in sentences_of([row]):
+    for one in introducing:
         _ = one.introduced
     assert process_time() - begin < 1
