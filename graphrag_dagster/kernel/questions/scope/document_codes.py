@@ -22,7 +22,6 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
 from graphrag_dagster.kernel.questions.scope.question_words import QuestionWords
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import DIVISIONS, DOCUMENTS
-from graphrag_dagster.kernel.text.periods import periods_in
 
 _JOINING = frozenset({"and", "or", "versus", "vs", "to", "with", "from", "the"})
 #: Documents that sum up those beside them.
@@ -78,7 +77,7 @@ def _coded_summary(asked: QuestionWords, codes: NumbersByWord, names: DocumentNa
 
 def _coded_names(asked: QuestionWords, codes: NumbersByWord) -> Iterator[tuple[int, int, str]]:
     """Yield first word, one past the last, and code of the names in a question that a code stands for."""
-    timed, place = _timed(asked), 0
+    timed, place = asked.timed, 0
     while place < len(asked.folded):
         for end in range(min(len(asked.folded), place + _LONGEST_NAME), place, -1):
             if not timed.intersection(range(place, end)) and (code := _code_for(asked, place, end, codes)):
@@ -171,20 +170,13 @@ def _differing(texts: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]
 
 def _spelled_names(asked: QuestionWords) -> frozenset[str]:
     """Return the words of a question that name something: capitalised, or beside a division; no periods."""
-    timed = _timed(asked)
     return frozenset(
         word
         for place, word in enumerate(asked.folded)
-        if place not in timed
+        if place not in asked.timed
         and word not in DOCUMENTS
         and (asked.has_capital([place]) or asked.adjacent(DIVISIONS, place, place + 1))
     )
-
-
-def _timed(asked: QuestionWords) -> frozenset[int]:
-    """Return the positions of the words of periods."""
-    named_periods = periods_in(asked.text)
-    return frozenset(place for named in named_periods for place in asked.within(named.start, named.end))
 
 
 def _label(asked: QuestionWords, texts: Mapping[str, frozenset[str]], documents: Iterable[str]) -> str:

@@ -38,7 +38,6 @@ from graphrag_dagster.kernel.questions.scope.question_words import QuestionWords
 from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import DOCUMENTS, FILED
-from graphrag_dagster.kernel.text.periods import periods_in
 
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»]{2,200})[”\"»]|(?<!\w)[‘']([^‘’']{2,200})[’'](?!\w)")
 _FILE = re.compile(r"[\w./-]+\.\w{1,5}(?!\w)")
@@ -113,12 +112,11 @@ def _subjects(
     asked: QuestionWords, known: KnownDocuments, names: DocumentNames, index: IndexSnapshot
 ) -> Iterator[Clue]:
     """Yield clues from names in one piece, such as that of a tool, of which other documents say little."""
-    timed = {place for named in periods_in(asked.text) for place in asked.within(named.start, named.end)}
     for start, end, key in known.titles.runs(asked.folded):
         span = asked.spans[start][0], asked.spans[end - 1][1]
         in_one_piece = not re.search(r"\s", asked.text[slice(*span)])
         says_more = any(meaningful_words(key)) and not (FILED | DOCUMENTS).intersection(key)
-        if in_one_piece and says_more and not timed.intersection(range(start, end)):
+        if in_one_piece and says_more and not asked.timed.intersection(range(start, end)):
             ids = frozenset(names.ids[position] for position in known.titles[key])
             if retriever_of(index).share_of(" ".join(key), ids) >= _SUBJECT_SHARE:
                 yield Clue("document", asked.as_written(start, end), ids, NAMED, span=span)

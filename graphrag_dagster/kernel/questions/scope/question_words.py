@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
+from graphrag_dagster.kernel.text.periods import periods_in
 
 
 class QuestionWords:
@@ -18,6 +20,13 @@ class QuestionWords:
         cased_words = words_with_case(text)
         self.folded, self.written, self.spans = cased_words.folded, cased_words.written, cased_words.spans
         self.every = frozenset(self.folded)
+
+    @cached_property
+    def timed(self) -> frozenset[int]:
+        """The positions of the words of periods."""
+        return frozenset(
+            place for named in periods_in(self.text) for place in self.within(named.start, named.end)
+        )
 
     def as_written(self, start: int, end: int) -> str:
         """Return words as written, in quotation marks."""
