@@ -134,6 +134,8 @@ def test_long_cells_are_cut_and_nothing_commands_the_terminal(indexed: Run) -> N
         ("select titel from graph.entities", ['"title"', "columns of graph.entities: entity_id"]),
         ("select * from entitis", ["graph.entities"]),
         ("select * from grph.entities", ["nearest tables: graph.entities"]),
+        ("select * from paths.study", ["paths.study is not made yet: graphrag-dagster study NAME paths"]),
+        ("select * from paths.summary", ["paths.summary is not made yet: graphrag-dagster paths NAME"]),
         ("select nofun(1)", ["nofun"]),
         ("select ?", ["parameter"]),
         ("select '\ud800'", ["the query failed"]),

@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.documents.column_roles import make_unique
 from graphrag_dagster.kernel.questions.context.index_snapshot import Query, QueryError, QueryRows
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, is_damage, missing_column, missing_table
 from graphrag_dagster.kernel.storage.published import Published, reading
-from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, command_making
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.table_declaration import Column, EngineNames
 
@@ -279,8 +279,11 @@ def _refusal(problem: dict[str, str], query: str) -> Exception:
 def _hints(problem: str, query: str) -> Iterator[str]:
     """Suggestions for a table or column that DuckDB does not know."""
     if missing := missing_table(problem):
-        known = {table.full_name: table.full_name for table in all_tables()}
-        known |= {table.name: table.full_name for table in all_tables()}
+        declared = {table.full_name: table for table in all_tables()}
+        if table := declared.get(missing):
+            yield f"{missing} is not made yet: {command_making(table, 'NAME')}"
+            return
+        known = {name: name for name in declared} | {one.name: name for name, one in declared.items()}
         matches = dict.fromkeys(known[name] for name in get_close_matches(missing, known, 3))
         if matches:
             yield f"nearest tables: {', '.join(matches)}"

@@ -34,11 +34,13 @@ from graphrag_dagster.kernel.tables import VECTOR, Column, Table
 _T = TypeVar("_T")
 _WAITS = (0.02, 0.2)
 #: The commands that make the tables of groups other than those of ``index``.
+#: Commands that make tables, by table or stage; all others are made by ``index``.
 _MADE_BY = {
+    "paths.study": "study {} paths",
     "questions": "answer {}",
     "answers": "answer {}",
     "evaluation": "evaluate {}",
-    "studies": "study {} gleanings|windows",
+    "studies": "study {} gleanings|windows|context",
     "paths": "paths {}",
 }
 #: Staged frames may exceed memory; the rest is spilled to disk.
@@ -385,12 +387,18 @@ class Reader:
         return _answer(self.connection, table, self.corpus, query)
 
     def _missing_table_error(self, table: Table, problem: str) -> WarehouseError:
-        command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
         where = "/".join(table.asset_key)
+        command = command_making(table, self.corpus)
         return WarehouseError(
-            f"{table.full_name} {problem} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
+            f"{table.full_name} {problem} for corpus {self.corpus!r}; run '{command}' "
             f"(in Dagster: materialise {where})"
         )
+
+
+def command_making(table: Table, corpus: str) -> str:
+    """Return the command that makes a table of a corpus."""
+    command = _MADE_BY.get(table.full_name) or _MADE_BY.get(table.group, "index {}")
+    return f"graphrag-dagster {command.format(corpus)}"
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, query: str) -> pl.DataFrame:
