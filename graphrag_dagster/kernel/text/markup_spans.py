@@ -131,9 +131,10 @@ STARTERS = word_set(
 )
 
 
-#: Tags of Hugo, Jinja, Liquid and Handlebars.
+#: Tags of Hugo, Jinja, Liquid and Handlebars. In Python 3.11.2 a possessive group that looks ahead fails.
 TEMPLATE_TAG = (
-    r"\{\{[<%-]?[^{}\n]{0,400}\}\}|\{%(?:[^%\n]|%(?!\})){0,400}+%\}|\{\#(?:[^#\n]|\#(?!\})){0,400}+\#\}"
+    r"\{\{[<%-]?[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}+(?:%(?!\})[^%\n]{0,400}+){0,40}%\}"
+    r"|\{\#[^#\n]{0,400}+(?:\#(?!\})[^#\n]{0,400}+){0,40}\#\}"
 )
 _COMMENT = r"<!--[^<]{0,2000}?-->"
 _TAG = r"</?[A-Za-z][A-Za-z0-9-]{0,30}(?:\s[^<>]{0,400})?/?>"

@@ -25,10 +25,11 @@ from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 _BETWEEN = re.compile(r"[\s,\x1e]*+")
 #: Where the next object may begin: after the end of one, or on a line of its own.
 _NEXT = re.compile(r"\}\s*+,?+\s*+(?=\{)|\n(?P<indent>[ \t\x1e]*+)(?=[\[{])")
+_COMMENT = r"(?://[^\n]*+|/\*[^*]{0,2000}+(?:\*(?!/)[^*]{0,2000}+){0,200}\*/)"
 #: Strings, and what programs other than JSON's own write beside them.
 _NOT_JSON = re.compile(
     r'"(?:[^"\\\n]|\\.)*+"'
-    r"|(?P<comma>,)\s*+(?=(?:(?://[^\n]*+|/\*(?:[^*]|\*(?!/)){0,2000}+\*/)\s*+)*+[\]}])|(?P<comment>//[^\n]*+|/\*(?:[^*]|\*(?!/)){0,2000}+\*/)"
+    rf"|(?P<comma>,)\s*+(?=(?:{_COMMENT}\s*+)*+[\]}}])|(?P<comment>{_COMMENT})"
     r'|\b(?:ObjectId|ISODate|UUID|NumberLong|NumberInt|NumberDecimal)\(\s*+(?P<inner>"[^"\\\n]{0,100}"|-?\d{1,30})\s*+\)'
 )
 _DECODER = json.JSONDecoder()
