@@ -173,8 +173,8 @@ def sql_manifest() -> str:
 
 
 MADE = {
-    DOCS / "data_dictionary.md": data_dictionary,
-    DOCS / "settings.md": settings_reference,
+    DOCS / "reference" / "tables.md": data_dictionary,
+    DOCS / "reference" / "settings.md": settings_reference,
     MANIFEST: sql_manifest,
     PAGE / "js" / "api.d.ts": api_types,
 }

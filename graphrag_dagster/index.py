@@ -46,7 +46,7 @@ class Index(CorpusIndex):
         return Explorer(name, cache=cache)
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
-        """Run a Cypher query over the graph; see ``docs/cypher.md`` for the supported subset.
+        """Run a Cypher query over the graph; see ``docs/reference/cypher.md`` for the supported subset.
 
         Args:
             query: a read-only query.
@@ -66,7 +66,7 @@ class Index(CorpusIndex):
 
         Args:
             question: at most 4,000 characters; entities may be in brackets: ``who directed [Alien]``.
-            instance: its name, from ``docs/paths.md`` or ``paths.custom``; default: the one without a model.
+            instance: its name, from ``docs/explanation/paths.md`` or ``paths.custom``; default: the one without a model.
             entities: labels of the entities it is about; default: those in brackets, else those it names.
 
         Raises:

@@ -84,7 +84,7 @@ def test_the_scaffolded_file_says_all_that_can_be_said(project: DefsFolderSandbo
     said = yaml.safe_load(re.sub(r"^  # (\w+: )", r"  \1", text, flags=re.MULTILINE))["attributes"]
     assert said.keys() == GraphRagComponent.model_fields.keys()
     assert GraphRagComponent.model_validate(said).owners == ["team:search", "ada@example.org"]
-    page = (REPOSITORY / "docs" / "dagster_project.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "how-to" / "dagster-project.md").read_text(encoding="utf-8")
     assert text.replace(".orchestration.component.", ".") in page
     other = project.scaffold_component(GraphRagComponent, "other", {"home": "/data"})
     assert yaml.safe_load((other / "defs.yaml").read_text(encoding="utf-8"))["attributes"] == {

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_o
 from graphrag_dagster.orchestration.composition import SnapshotsResource, WarehouseResource, compose
 from support.homes import copy_home
 
-PAGE = Path(__file__).parents[2] / "docs" / "dagster_project.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "dagster-project.md"
 
 
 def printed() -> Mapping[str, Any]:

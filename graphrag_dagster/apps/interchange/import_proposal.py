@@ -164,4 +164,4 @@ def _settings(
 def _write(path: Path, settings: Mapping[str, Any]) -> None:
     text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
     with path.open("x", encoding="utf-8") as file:
-        file.write(f"# What the graph was found to hold; docs/importing.md says more.\n{text}")
+        file.write(f"# What the graph was found to hold; docs/reference/graph-files.md says more.\n{text}")

@@ -1,6 +1,6 @@
 """``corpus.yaml``: one section per subject, and profiles that set values; unknown keys are rejected.
 
-The file is optional; every key has a default. ``docs/settings.md`` is generated from these models.
+The file is optional; every key has a default. ``docs/reference/settings.md`` is generated from these models.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

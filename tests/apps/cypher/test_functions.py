@@ -1,4 +1,4 @@
-"""Every function and form that ``docs/cypher.md`` lists, over a graph: with literals, parameters, nulls, nested."""
+"""Every function and form that ``docs/reference/cypher.md`` lists, over a graph: with literals, parameters, nulls, nested."""
 
 import json
 import re
@@ -143,7 +143,7 @@ def test_every_function_is_among_them() -> None:
     told = " ".join(text for text, _, _ in [*ROWS, *QUERIES])
     called = {name.lower() for name in re.findall(r"(\w+)\(", told)}
     assert {*map(str.lower, FUNCTIONS), "any", "all", "none", "single"} <= called
-    documented = (Path(__file__).parents[3] / "docs" / "cypher.md").read_text(encoding="utf-8")
+    documented = (Path(__file__).parents[3] / "docs" / "reference" / "cypher.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in documented for name in (*FUNCTIONS, "any", "all", "none", "single"))
 
 

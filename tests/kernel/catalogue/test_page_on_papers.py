@@ -1,4 +1,4 @@
-"""docs/papers.md: what it names exists, and its commands run."""
+"""docs/explanation/papers/index.md: what it names exists, and its commands run."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ from support.films import write_films
 from support.homes import copy_home, shared_home
 from support.shared import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "papers.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "explanation" / "papers" / "index.md").read_text(encoding="utf-8")
 EXPERIMENTS, ROWS = (
     PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0] for title in ("Experiments", "Row by row")
 )
@@ -100,7 +100,7 @@ def test_the_tests_that_are_named_exist() -> None:
 
 
 def test_the_keys_that_are_named_are_settings() -> None:
-    settings = (REPOSITORY / "docs" / "settings.md").read_text(encoding="utf-8")
+    settings = (REPOSITORY / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     known = set(re.findall(r"^\| \*{0,2}`([\w.]+)`", settings, re.MULTILINE))
     for row in cells(ROWS):
         for one in quoted(row[2]):

@@ -1,4 +1,4 @@
-"""The plug-ins of docs/plugins.md, as its reader writes them: nothing but being installed makes them known."""
+"""The plug-ins of docs/reference/plug-ins.md, as its reader writes them: nothing but being installed makes them known."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 from support.plugins import install
 
 REPOSITORY = Path(__file__).parents[3]
-PAGE = REPOSITORY / "docs" / "plugins.md"
+PAGE = REPOSITORY / "docs" / "reference" / "plug-ins.md"
 QUESTION = "What does the letter say of Piet Lund?"
 SETTINGS = f"""
 search: {{method: titled}}

@@ -1,4 +1,4 @@
-"""The system of docs/plugins.md, as its reader writes it: a tenth system, and no file of this package is edited."""
+"""The system of docs/reference/plug-ins.md, as its reader writes it: a tenth system, and no file of this package is edited."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from support.plugins import install
 
-PAGE = Path(__file__).parents[3] / "docs" / "plugins.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "plug-ins.md"
 LETTER = "The lighthouse keeper is Ada Holm. Ada Holm guards the lighthouse of Port Brenna at night.\n"
 
 

@@ -25,7 +25,7 @@ from graphrag_dagster.apps.interchange.exporting.export_rows import (
 )
 from graphrag_dagster.kernel.common.progress import stage
 
-#: Classes and properties of our own; docs/exporting.md says what they mean.
+#: Classes and properties of our own; docs/reference/export-forms.md says what they mean.
 VOCABULARY = "urn:graphrag-dagster:vocabulary:"
 THINGS = "urn:graphrag-dagster:corpus:"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

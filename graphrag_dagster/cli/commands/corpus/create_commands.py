@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _TEMPLATE = """\
-# Settings of this corpus. Every key has a default; docs/settings.md lists them all.
+# Settings of this corpus. Every key has a default; docs/reference/settings.md lists them all.
 # description: What these documents are about, in a sentence or two.
 
 # engine: extractive        # no model, no key; or llm: any OpenAI-compatible endpoint

@@ -10,7 +10,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 
 REPOSITORY = Path(__file__).parents[5]
-PAGE = (REPOSITORY / "docs" / "asking.md").read_text("utf-8")
+PAGE = (REPOSITORY / "docs" / "reference" / "search-methods.md").read_text("utf-8")
 SECTION = PAGE.partition("### sql\n")[2].partition("\n### ")[0]
 
 
