@@ -23,7 +23,7 @@ from typing import Any
 import graphrag_dagster
 
 PACKAGE = Path(graphrag_dagster.__file__).parent
-SAMPLE = PACKAGE.parent / "examples" / "harbour"
+SAMPLE = PACKAGE / "sample" / "harbour"
 LIMITS = {"question": (375, 90), "text": (540, 115)}
 
 

@@ -47,7 +47,7 @@ def made_by(sources: Path, transcripts: int) -> Iterator[tuple[str, Tables]]:
     """Yield what a checkout makes of each corpus, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        shutil.copytree(HERE / "examples" / "harbour", home / "corpora" / "harbour")
+        shutil.copytree(HERE / "graphrag_dagster" / "sample" / "harbour", home / "corpora" / "harbour")
         yield "sample", indexed(sources, home, "harbour")
         if DEFAULT.is_file():
             with zipfile.ZipFile(DEFAULT) as archive:

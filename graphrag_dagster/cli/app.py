@@ -108,6 +108,22 @@ def options(
 
 
 @app.command()
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the documents; default: harbour, beside the other corpora.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write a sample corpus, index it and ask it three questions. Needs no model and no network."""
+    from graphrag_dagster.cli.commands.demo_commands import demo as run_demo
+
+    if code := run_demo(folder):
+        raise typer.Exit(code)
+
+
+@app.command()
 def init(
     name: Annotated[str, typer.Argument(help="Name of the new corpus.", show_default=False)],
 ) -> None:
