@@ -16,7 +16,7 @@ SECTION = PAGE.partition("### sql\n")[2].partition("\n### ")[0]
 
 @pytest.mark.long
 def test_the_questions_of_the_page_have_these_answers(home: Path) -> None:
-    shutil.copytree(REPOSITORY / "examples" / "harbour", home / "corpora" / "harbour")
+    shutil.copytree(REPOSITORY / "graphrag_dagster" / "sample" / "harbour", home / "corpora" / "harbour")
     run_job("harbour")
     index = Index.open("harbour")
     told = re.findall(r"^\| (.+?) \| (\w+: .+?) \|$", SECTION, re.MULTILINE)
