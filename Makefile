@@ -6,7 +6,7 @@ RUN    := $(BIN)/graphrag-dagster
 QUESTION := Who are the most important actors in the harbour, and how are they connected?
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-evaluate ui test lint types contracts page docs pictures golden lock clean
+.PHONY: help install demo demo-evaluate ui test lint types contracts page docs site pictures golden lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -65,6 +65,9 @@ page: ## check types and style of the explorer's page
 docs: install ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
+site: install ## build the documentation in site/, and check every link inside of it
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs site
+
 pictures: install ## take the pictures of the README anew, with Chromium
 	$(BIN)/python docs/pictures.py
 
@@ -77,4 +80,4 @@ lock: install ## bring requirements.lock up to date
 	    --generate-hashes --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove everything that can be made again
-	rm -rf $(VENV) .venv-extra .venv-engines .venv-fresh .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
+	rm -rf site $(VENV) .venv-extra .venv-engines .venv-fresh .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
