@@ -202,6 +202,14 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Write the recommended settings into corpus.yaml.")
     ] = False,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Print what a bug report needs: versions, settings, counts, the last run; no keys or texts. "
+            "Sends nothing.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Probe the model endpoint with a dozen small calls and report what works and what falls back.
@@ -209,6 +217,13 @@ def doctor(
     Only calls endpoints that the corpus uses or the variable names. Exit codes: 0 the endpoint is usable or
     not needed; 1 it is not usable.
     """
+    if report:
+        from graphrag_dagster.cli.commands.report_commands import print_report
+
+        if fix:
+            raise typer.BadParameter("--report writes nothing; drop --fix")
+        print_report(target, as_json=as_json)
+        return
     from graphrag_dagster.cli.commands.doctor_commands import doctor as probe
 
     if code := probe(target, fix=fix, as_json=as_json):
