@@ -15,7 +15,7 @@ PAGE = (REPOSITORY / "docs" / "reference" / "sql-questions.md").read_text("utf-8
 
 @pytest.mark.long
 def test_the_questions_of_the_page_have_these_answers(home: Path) -> None:
-    shutil.copytree(REPOSITORY / "examples" / "harbour", home / "corpora" / "harbour")
+    shutil.copytree(REPOSITORY / "graphrag_dagster" / "sample" / "harbour", home / "corpora" / "harbour")
     run_job("harbour")
     index = Index.open("harbour")
     told = re.findall(r"^\| (.+?) \| (\w+: .+?) \|$", PAGE, re.MULTILINE)
