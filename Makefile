@@ -3,10 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/graphrag-dagster
-QUESTION := Who are the most important actors in the harbour, and how are they connected?
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-evaluate ui test lint types contracts page docs pictures golden lock clean
+.PHONY: help install demo demo-evaluate ui test lint types contracts page docs site pictures golden lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -22,19 +21,12 @@ $(VENV)/.cross-encoder: $(VENV)/.installed $(wildcard packages/cross-encoder/pyp
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check ./packages/cross-encoder
 	@touch $@
 
-demo: $(VENV)/.cross-encoder ## index the sample corpus without a model, ask it a question
-	$(RUN) index examples/harbour
-	$(RUN) ask harbour "$(QUESTION)" --level C1
-	@echo
-	@echo "The tables are in warehouse/harbour.duckdb, for instance:"
-	@echo "  $(RUN) show harbour"
-	@echo "  $(RUN) sql harbour 'select title, type, degree from graph.entities order by degree desc limit 10'"
-	@echo "See its map, and click from any answer to the words, at http://127.0.0.1:8000/#/harbour with:"
-	@echo "  $(RUN) explore harbour"
-	@echo "Open the Dagster UI on this run with: make ui"
+demo: $(VENV)/.cross-encoder ## index the sample corpus without a model, ask it three questions
+	PATH="$(CURDIR)/$(BIN):$$PATH" graphrag-dagster demo
+	@echo "Open the Dagster UI on this run: make ui"
 
 demo-evaluate: install ## find out whether the graph helps on the sample corpus, without a model
-	$(RUN) index examples/harbour
+	$(RUN) index graphrag_dagster/sample/harbour
 	$(RUN) evaluate harbour
 	@echo
 	@echo "Open the report in a browser: warehouse/reports/harbour/report.html"
@@ -65,6 +57,9 @@ page: ## check types and style of the explorer's page
 docs: install ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
+site: install ## build the documentation in site/, and check every link inside of it
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs site
+
 pictures: install ## take the pictures of the README anew, with Chromium
 	$(BIN)/python docs/pictures.py
 
@@ -77,4 +72,4 @@ lock: install ## bring requirements.lock up to date
 	    --generate-hashes --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove everything that can be made again
-	rm -rf $(VENV) .venv-extra .venv-engines .venv-fresh .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
+	rm -rf site $(VENV) .venv-extra .venv-engines .venv-fresh .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora

@@ -1,4 +1,4 @@
-"""Writes what is made from the code: data dictionary, settings, what is known of SQL models, types of the page."""
+"""Writes what is made from the code: reference pages, what is known of SQL models, types of the explorer's page."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,8 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from api_types import api_types
+from command_reference import command_reference
+from http_reference import http_reference
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
@@ -30,7 +32,7 @@ _PROPERTY_GRAPH = (
 def data_dictionary() -> str:
     """Every table with its columns, key and meaning."""
     parts = [
-        "# Data dictionary",
+        "# Tables",
         "Made from `graphrag_dagster/kernel/tables/` by `make docs`. Each corpus has a DuckDB file of its own; asset "
         "`schema/table` is the table `schema.table`. Every table begins with the column `corpus`.",
     ]
@@ -175,6 +177,8 @@ def sql_manifest() -> str:
 MADE = {
     DOCS / "reference" / "tables.md": data_dictionary,
     DOCS / "reference" / "settings.md": settings_reference,
+    DOCS / "reference" / "commands.md": command_reference,
+    DOCS / "reference" / "http.md": http_reference,
     MANIFEST: sql_manifest,
     PAGE / "js" / "api.d.ts": api_types,
 }
