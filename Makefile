@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/graphrag-dagster
-QUESTION := Who are the most important actors in the harbour, and how are they connected?
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo demo-evaluate ui test lint types contracts page docs site pictures golden lock clean
@@ -22,19 +21,12 @@ $(VENV)/.cross-encoder: $(VENV)/.installed $(wildcard packages/cross-encoder/pyp
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check ./packages/cross-encoder
 	@touch $@
 
-demo: $(VENV)/.cross-encoder ## index the sample corpus without a model, ask it a question
-	$(RUN) index examples/harbour
-	$(RUN) ask harbour "$(QUESTION)" --level C1
-	@echo
-	@echo "The tables are in warehouse/harbour.duckdb, for instance:"
-	@echo "  $(RUN) show harbour"
-	@echo "  $(RUN) sql harbour 'select title, type, degree from graph.entities order by degree desc limit 10'"
-	@echo "See its map, and click from any answer to the words, at http://127.0.0.1:8000/#/harbour with:"
-	@echo "  $(RUN) explore harbour"
-	@echo "Open the Dagster UI on this run with: make ui"
+demo: $(VENV)/.cross-encoder ## index the sample corpus without a model, ask it three questions
+	PATH="$(CURDIR)/$(BIN):$$PATH" graphrag-dagster demo
+	@echo "Open the Dagster UI on this run: make ui"
 
 demo-evaluate: install ## find out whether the graph helps on the sample corpus, without a model
-	$(RUN) index examples/harbour
+	$(RUN) index graphrag_dagster/sample/harbour
 	$(RUN) evaluate harbour
 	@echo
 	@echo "Open the report in a browser: warehouse/reports/harbour/report.html"

@@ -70,7 +70,7 @@ def prepared(python: str) -> Path:
 
 def index(python: Path | str, home: Path) -> None:
     """Index the sample corpus into a home of its own, and answer questions."""
-    folder = shutil.copytree(ROOT / "examples" / CORPUS, home / "corpora" / CORPUS)
+    folder = shutil.copytree(ROOT / "graphrag_dagster" / "sample" / CORPUS, home / "corpora" / CORPUS)
     with (folder / "corpus.yaml").open("a", encoding="utf-8") as settings:
         settings.write(QUESTIONS)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GRAPHRAG_DAGSTER_")}

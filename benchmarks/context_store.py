@@ -1,6 +1,6 @@
 """Bytes of vectors that an index stores: all of them, beside those of communities and context nodes alone.
 
-    python benchmarks/context_store.py [--corpus examples/harbour] [--embedding node2vec]
+    python benchmarks/context_store.py [--corpus graphrag_dagster/sample/harbour] [--embedding node2vec]
 
 The fourth paper says "about half" of keeping only the vectors of communities and context nodes (Table I).
 Both indexes are of the same flat communities and the same context nodes; without a model.
@@ -47,7 +47,11 @@ def stored(corpus: Path, kept: str, embedding: str) -> tuple[dict[str, int], int
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", type=Path, default=Path(__file__).parent.parent / "examples" / "harbour")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        default=Path(__file__).parent.parent / "graphrag_dagster" / "sample" / "harbour",
+    )
     parser.add_argument("--embedding", default="node2vec", choices=["node2vec", "spectral"])
     given = parser.parse_args()
     every, whole = stored(given.corpus, "all", given.embedding)

@@ -71,7 +71,7 @@ def _files(folder: Path) -> list[tuple[Path, list[str]]]:
 
     found: list[tuple[Path, list[str]]] = [
         (path, [])
-        for path in sorted((ROOT / "examples" / "harbour").rglob("*"))
+        for path in sorted((ROOT / "graphrag_dagster" / "sample" / "harbour").rglob("*"))
         if path.suffix in (".docx", ".pdf", ".html")
     ]
     cases = [mark for mark in word.test_the_words_of_every_element_are_in_the_text.pytestmark if mark.args]

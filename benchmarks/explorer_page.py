@@ -1,9 +1,9 @@
 """The explorer in a real browser: seconds until something is shown and the graph is drawn, bytes, memory.
 
-Made-up indexes are published (as `exploring.py` makes them) and served; Chromium opens the map with an empty
-cache, then one community. `first` is when the communities are drawn, `graph` when the graph is; both from the
-call of the address. Bytes are those that came over the line before any data, and of the data. Memory is what
-the tab's scripts hold after a collection.
+Made-up indexes are published and served, with three relationships and ten mentions to an entity; Chromium
+opens the map with an empty cache, then one community. `first` is when the communities are drawn, `graph` when
+the graph is; both from the call of the address. Bytes are those that came over the line before any data, and
+of the data. Memory is what the tab's scripts hold after a collection.
 
 Run: python benchmarks/explorer_page.py [ENTITIES ...] [--keep FOLDER]      default: 1000 10000 100000
 """

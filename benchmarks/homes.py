@@ -105,7 +105,7 @@ def hashed(database: duckdb.DuckDBPyConnection, table: str) -> tuple[object, ...
 def documents(kind: str, folder: Path) -> list[Path]:
     """Put the documents into a folder; those of the podcast are its transcripts."""
     if kind == "harbour":
-        shutil.copytree(ROOT / "examples" / "harbour", folder)
+        shutil.copytree(ROOT / "graphrag_dagster" / "sample" / "harbour", folder)
         (folder / "corpus.yaml").unlink()
     else:
         folder.mkdir(parents=True)

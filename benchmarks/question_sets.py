@@ -25,7 +25,7 @@ from episodes import episodes, podcast_questions
 from measuring import DATA, ENOUGH, Stretch, covered
 
 PLAIN = Path(__file__).with_name("plain_questions.yaml")
-SAMPLE = Path(__file__).parents[1] / "examples" / "harbour"
+SAMPLE = Path(__file__).parents[1] / "graphrag_dagster" / "sample" / "harbour"
 CHOSEN, REPORTED = "chosen", "reported"
 BEIGE_QUESTIONS, SEED = 48, 43
 

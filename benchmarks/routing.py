@@ -113,7 +113,7 @@ def indexed(corpus: str, home: Path) -> None:
         return
     folder = home / "corpora" / corpus
     if corpus == "harbour":
-        shutil.copytree(ROOT / "examples" / "harbour", folder)
+        shutil.copytree(ROOT / "graphrag_dagster" / "sample" / "harbour", folder)
     else:
         folder.mkdir(parents=True)
         for name, text in TEXTS[corpus]().items():

@@ -23,7 +23,7 @@ from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
 PASSAGES = Path(__file__).parent / "sentences.yaml"
 JOINED = {"without spaces": "", "lines": "\n"}
-SAMPLE = Path(__file__).parent.parent / "examples" / "harbour"
+SAMPLE = Path(__file__).parent.parent / "graphrag_dagster" / "sample" / "harbour"
 LIMIT = 60
 HOSTILE = {
     "10,000 initials": "J. " * 10_000,

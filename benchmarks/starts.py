@@ -36,7 +36,7 @@ from imports import command, environment, imported, ran
 from support.endpoint import ScriptedEndpoint
 
 FOUR = ("minutes/2021-03-meeting.txt", "minutes/2022-10-meeting.txt", "letter.md", "about.html")
-SAMPLE = ROOT / "examples" / "harbour"
+SAMPLE = ROOT / "graphrag_dagster" / "sample" / "harbour"
 SHOWN = 12
 DAGSTER = Path(sys.executable).parent / "dagster"
 

@@ -273,7 +273,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path)
     given = parser.parse_args()
     if given.what == "altered":
-        show_altered(given.folder or ROOT / "examples" / "harbour")
+        show_altered(given.folder or ROOT / "graphrag_dagster" / "sample" / "harbour")
     else:
         {"claims": claims, "fit": fit}[given.what](given.folder or LABELLED)
 

@@ -33,7 +33,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", "from graphrag_dagster.cli import main; main()", "index"]
         variables = {**os.environ, "GRAPHRAG_DAGSTER_HOME": folder, "PYTHONPATH": str(ROOT)}
-        subprocess.run([*command, str(ROOT / "examples" / "harbour")], env=variables, check=True)
+        subprocess.run(
+            [*command, str(ROOT / "graphrag_dagster" / "sample" / "harbour")], env=variables, check=True
+        )
         with served_home(Path(folder), {"PYTHONPATH": str(ROOT)}) as url, launched_browser() as browser:
             context = browser.new_context(viewport={"width": 1280, "height": 760})
             page = context.new_page()

@@ -1,5 +1,8 @@
 """Errors that users can fix. Each names the file, key or row, and the fix."""
 
+#: Where the documentation is published.
+DOCUMENTATION = "https://graphrag-dagster.github.io/graphrag-dagster/"
+
 
 class GraphragError(Exception):
     """Base class of errors that users can fix; its message is shown without a traceback.

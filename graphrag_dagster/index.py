@@ -66,7 +66,8 @@ class Index(CorpusIndex):
 
         Args:
             question: at most 4,000 characters; entities may be in brackets: ``who directed [Alien]``.
-            instance: its name, from ``docs/explanation/paths.md`` or ``paths.custom``; default: the one without a model.
+            instance: its name, from ``docs/reference/path-instances.md`` or ``paths.custom``; default: the
+                one without a model.
             entities: labels of the entities it is about; default: those in brackets, else those it names.
 
         Raises:

@@ -225,7 +225,9 @@ def harbour_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from graphrag_dagster.cli.job_runner import run_job
 
     def fill(folder: Path) -> None:
-        shutil.copytree(REPOSITORY / "examples" / "harbour", folder / "corpora" / "harbour")
+        shutil.copytree(
+            REPOSITORY / "graphrag_dagster" / "sample" / "harbour", folder / "corpora" / "harbour"
+        )
         run_job("harbour")
 
     return shared_home(tmp_path_factory, "harbour", fill)

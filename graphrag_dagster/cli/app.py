@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from graphrag_dagster.cli.command_help import Commands, MethodCommand
+from graphrag_dagster.cli.command_help import Commands, MethodCommand, Panel
 
 app = typer.Typer(
     name="graphrag-dagster",
     cls=Commands,
     help="From a folder of documents to a graph, communities, reports and cited answers.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -100,14 +100,35 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     _: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Hold the options that stand before a command."""
+    """Hold the options that stand before a command; without one, say what to do next."""
+    if context.invoked_subcommand is None:
+        from graphrag_dagster.cli.commands.start_commands import say_what_next
+
+        say_what_next()
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.START)
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the documents; default: harbour, beside the other corpora.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write a sample corpus, index it and ask it three questions. Needs no model and no network."""
+    from graphrag_dagster.cli.commands.demo_commands import demo as run_demo
+
+    if code := run_demo(folder):
+        raise typer.Exit(code)
+
+
+@app.command(rich_help_panel=Panel.START)
 def init(
     name: Annotated[str, typer.Argument(help="Name of the new corpus.", show_default=False)],
 ) -> None:
@@ -117,7 +138,7 @@ def init(
     init_corpus(name)
 
 
-@app.command(name="import")
+@app.command(name="import", rich_help_panel=Panel.GRAPHS)
 def import_(
     path: Annotated[Path, typer.Argument(help="File or folder of a graph.", show_default=False)],
     name: Annotated[str | None, typer.Option(help="Name of the corpus; default: the path's.")] = None,
@@ -129,7 +150,7 @@ def import_(
     import_graph(path, name, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.START)
 def index(
     target: Target,
     max_usd: MaxUsd = None,
@@ -168,7 +189,7 @@ def index(
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.MODELS)
 def doctor(
     target: Annotated[
         str | None,
@@ -194,7 +215,7 @@ def doctor(
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.MODELS)
 def plan(target: Target, as_json: Json = False) -> None:
     """Estimate the calls, tokens and cost of the next index from the actual text units. Sends nothing."""
     from graphrag_dagster.cli.commands.plan_commands import show_plan
@@ -202,7 +223,7 @@ def plan(target: Target, as_json: Json = False) -> None:
     show_plan(target, as_json=as_json)
 
 
-@app.command(cls=MethodCommand)
+@app.command(cls=MethodCommand, rich_help_panel=Panel.ASK)
 def ask(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -237,7 +258,7 @@ def ask(
     ask_corpus(name, asked, as_json=as_json)
 
 
-@app.command(cls=MethodCommand)
+@app.command(cls=MethodCommand, rich_help_panel=Panel.ASK)
 def trace(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -259,7 +280,7 @@ def trace(
     ask_corpus(name, Question(question, method, level, filters), as_json=False, tree=True)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.ASK)
 def answer(
     name: Name,
     document: Documents = None,
@@ -287,7 +308,7 @@ def answer(
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.EVALUATE)
 def evaluate(
     name: Name,
     sample: Annotated[
@@ -315,7 +336,7 @@ def evaluate(
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.EVALUATE)
 def report(
     name: Name,
     out: Annotated[
@@ -337,7 +358,7 @@ class Study(StrEnum):
     paths = "paths"
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.EVALUATE)
 def study(
     name: Name,
     kind: Annotated[
@@ -360,7 +381,7 @@ def study(
     run_study(name, kind.value, RunBudget(max_tokens, max_usd), as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.LOOK)
 def show(
     name: Name,
     reports: Annotated[int, typer.Option(min=0, help="How many reports to print in full.")] = 1,
@@ -376,7 +397,7 @@ def show(
     show_corpus(name, reports, level, files=files, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.START)
 def corpora(as_json: Json = False) -> None:
     """List the corpora and what each index contains."""
     from graphrag_dagster.cli.commands.corpus.show_commands import list_corpora
@@ -384,7 +405,7 @@ def corpora(as_json: Json = False) -> None:
     list_corpora(as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.ASK)
 def sql(
     name: Name,
     query: Annotated[str, typer.Argument(help="One select statement.", show_default=False)],
@@ -407,7 +428,7 @@ def sql(
     run_sql(name, query, csv=csv, formula_safe=formula_safe, as_json=as_json, limits=limits)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.ASK)
 def cypher(
     name: Name,
     query: Annotated[
@@ -452,7 +473,7 @@ Entities = Annotated[
 ]
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.ASK)
 def paths(
     name: Name,
     question: Annotated[
@@ -490,7 +511,7 @@ def paths(
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.ASK)
 def compare(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -507,7 +528,7 @@ def compare(
     compare_paths(name, question, instances, entity or (), paths=shown, as_json=as_json)
 
 
-@app.command(name="train-paths")
+@app.command(name="train-paths", rich_help_panel=Panel.EVALUATE)
 def train_paths(
     name: Name,
     folder: Annotated[
@@ -540,7 +561,7 @@ def train_paths(
         write_selector_file(name, selector_file, most, as_json=as_json)
 
 
-@app.command(name="question-graph")
+@app.command(name="question-graph", rich_help_panel=Panel.GRAPHS)
 def question_graph(
     files: Annotated[
         list[Path],
@@ -557,7 +578,7 @@ def question_graph(
     write_question_graph(files, out, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.MODELS)
 def batches(
     name: Annotated[str | None, typer.Argument(help="Only those of this corpus.", show_default=False)] = None,
     cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.", metavar="ID")] = None,
@@ -572,7 +593,7 @@ def batches(
 
 
 cache = typer.Typer(help="Inspect, prune and export the LLM cache.", no_args_is_help=True)
-app.add_typer(cache, name="cache")
+app.add_typer(cache, name="cache", rich_help_panel=Panel.MODELS)
 
 
 @cache.command()
@@ -608,7 +629,7 @@ def export(
     export_replies(file, corpus)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.LOOK)
 def why(
     name: Name,
     kind: Annotated[
@@ -634,7 +655,7 @@ def why(
     show_why(name, kind, row, everything=everything, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.LOOK)
 def entities(
     name: Name,
     entity: Annotated[
@@ -673,7 +694,7 @@ OfDocument = Annotated[
 Who = Annotated[str | None, typer.Option(help="Who decides; default: the user of this system.")]
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.NAMES)
 def merge(
     name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
 ) -> None:
@@ -683,7 +704,7 @@ def merge(
     decide("same", name, names, document, who, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.NAMES)
 def split(
     name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
 ) -> None:
@@ -693,7 +714,7 @@ def split(
     decide("different", name, names, document, who, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.NAMES)
 def undo(
     name: Name,
     decision: Annotated[
@@ -714,7 +735,7 @@ def undo(
         undo_decision(name, decision, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.CARE)
 def impact(
     name: Name,
     document: Annotated[str, typer.Argument(help="Path, id or title of a document.", show_default=False)],
@@ -727,7 +748,7 @@ def impact(
     show_impact(name, document, everything=everything, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.CARE)
 def snapshots(name: Name, as_json: Json = False) -> None:
     """List the published snapshots of a corpus. Readers use the current one."""
     from graphrag_dagster.cli.commands.corpus.snapshot_commands import show_snapshots
@@ -735,7 +756,7 @@ def snapshots(name: Name, as_json: Json = False) -> None:
     show_snapshots(name, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.CARE)
 def rollback(
     name: Name,
     version: Annotated[
@@ -761,7 +782,7 @@ class Form(StrEnum):
     parquet = "parquet"
 
 
-@app.command("export")
+@app.command("export", rich_help_panel=Panel.GRAPHS)
 def export_index(
     name: Name,
     to: Annotated[
@@ -790,7 +811,7 @@ def export_index(
     export_corpus(name, to.value, out, formula_safe=formula_safe, as_json=as_json)
 
 
-@app.command("write-back")
+@app.command("write-back", rich_help_panel=Panel.GRAPHS)
 def write_back_to_server(
     name: Name,
     level: Annotated[
@@ -817,7 +838,7 @@ def write_back_to_server(
         write_back_corpus(name, level, dry_run=dry_run, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.CARE)
 def delete(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
@@ -829,7 +850,7 @@ def delete(
     delete_corpus(name, yes=yes, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.CARE)
 def purge(
     name: Name,
     keep_last: Annotated[
@@ -845,7 +866,7 @@ def purge(
     purge_corpus(name, keep_last=keep_last, yes=yes, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.START)
 def status(target: Target, as_json: Json = False) -> None:
     """Show what changed since a corpus was published, what an index would redo, and its cost.
 
@@ -857,7 +878,7 @@ def status(target: Target, as_json: Json = False) -> None:
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.CARE)
 def plugins(as_json: Json = False) -> None:
     """List installed plug-ins: engines, embedders, search methods, readers; and any that failed to load.
 
@@ -869,7 +890,7 @@ def plugins(as_json: Json = False) -> None:
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.SERVE)
 def serve(
     host: Annotated[
         str, typer.Option(help="Address to listen on; other than this machine's needs a token.")
@@ -886,7 +907,7 @@ def serve(
         raise typer.Exit(128 + number)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.LOOK)
 def explore(
     name: Name,
     export: Annotated[
@@ -911,7 +932,7 @@ def explore(
         raise typer.Exit(128 + number)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.SERVE)
 def mcp() -> None:
     """Serve the corpora as tools of the Model Context Protocol, on standard input and output."""
     from graphrag_dagster.service.mcp_server import run_stdio

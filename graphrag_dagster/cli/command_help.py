@@ -1,5 +1,6 @@
 """Commands whose help lists the search methods, plug-ins included, when it is shown."""
 
+from enum import StrEnum
 from typing import Any
 
 import typer
@@ -8,12 +9,31 @@ from typer.core import TyperCommand, TyperGroup
 from graphrag_dagster.kernel.catalogue.registry import load_target, methods, systems
 
 
+class Panel(StrEnum):
+    """What the commands are for, in the order in which help lists them."""
+
+    START = "Start"
+    ASK = "Ask"
+    LOOK = "Look"
+    EVALUATE = "Evaluate"
+    SERVE = "Serve"
+    MODELS = "Models and cost"
+    GRAPHS = "Graphs from and for other tools"
+    NAMES = "Names of entities"
+    CARE = "Care"
+
+
 class Commands(TyperGroup):
     """All commands, those of systems behind ours; a system's is loaded when it is called or listed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands."""
-        return [*super().list_commands(ctx), *_commands_of_systems()]
+        """Return the names of the commands, panel by panel."""
+        places = {panel: place for place, panel in enumerate(Panel)}
+        ours = sorted(super().list_commands(ctx), key=lambda name: places[self._panel_of(name)])
+        return [*ours, *_commands_of_systems()]
+
+    def _panel_of(self, name: str) -> Panel:
+        return Panel(getattr(self.commands[name], "rich_help_panel", Panel.CARE))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a name; None where there is none."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.sample import HARBOUR
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home, shared_home
 from support.pages import PAPERS, Reader, examples
@@ -29,7 +30,7 @@ def endpoint() -> Iterator[str]:
 
 
 def _index_sample(home: Path) -> None:
-    shutil.copytree(REPOSITORY / "examples" / "harbour", home / "corpora" / "harbour")
+    shutil.copytree(HARBOUR, home / "corpora" / "harbour")
     run_job("harbour")
 
 

@@ -191,7 +191,7 @@ class Reader:
         else:
             command += f" --port {port}"
         server = subprocess.Popen(
-            ["bash", "-c", f"exec {command}"],
+            ["bash", "-c", f"exec {command}"],  # noqa: S607
             cwd=self.folder,
             env=self._environment,
             stdout=subprocess.DEVNULL,

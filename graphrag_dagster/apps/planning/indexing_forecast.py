@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.home import memory_file
 
 #: Seconds that a run takes whatever is in it, and that a megabyte takes the extractive engine, as measured on
-#: two cores (``benchmarks/README.md``); and what other machines may make of it.
+#: two cores (``benchmarks/index.py``); and what other machines may make of it.
 _RUN, _MEGABYTE, _MACHINES = 8.0, 19.0, Range(0.6, 1.0, 3.0)
 #: Reading a token costs a model this share of writing one.
 _READING = 1 / 16

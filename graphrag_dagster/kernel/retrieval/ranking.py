@@ -134,7 +134,7 @@ def rank_by_score(
 
 
 #: The constant of reciprocal rank fusion (60 in Cormack et al. 2009): smaller favours the first ranks more.
-#: This and the next ones were chosen on meetings and articles (``benchmarks/README.md``, rerankers).
+#: This and the next ones were chosen on meetings and articles (measured by ``benchmarks/left_out.py``).
 _SMOOTHING = 5
 #: Weight of the order by similarity where units are small parts of their documents.
 _LIKENESS = 2.0

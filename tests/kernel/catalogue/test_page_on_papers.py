@@ -1,4 +1,4 @@
-"""docs/explanation/papers/index.md: what it names exists, and its commands run."""
+"""docs/explanation/papers: what the pages name exists, and their commands run."""
 
 import re
 import shlex
@@ -18,10 +18,17 @@ from support.films import write_films
 from support.homes import copy_home, shared_home
 from support.shared import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "explanation" / "papers" / "index.md").read_text(encoding="utf-8")
-EXPERIMENTS, ROWS = (
-    PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0] for title in ("Experiments", "Row by row")
-)
+FOLDER = REPOSITORY / "docs" / "explanation" / "papers"
+#: Each paper as the table of experiments calls it, with the page that goes through it line by line.
+PAPERS = {
+    "GraphRAG": "graphrag.md",
+    "LEGO-GraphRAG": "lego-graphrag.md",
+    "CoTeRAG-S": "coterag.md",
+    "Context-aware Leiden": "context-aware-leiden.md",
+}
+PAGE, *PAGES = ((FOLDER / name).read_text(encoding="utf-8") for name in ("index.md", *PAPERS.values()))
+EXPERIMENTS = PAGE.split("\n## Experiments\n")[1]
+ROWS = "\n".join(PAGES)
 COMMAND = "graphrag-dagster "
 STATES = ("right", "deviates:", "needs a model")
 
@@ -62,8 +69,8 @@ def quoted(cell: str) -> list[str]:
 
 
 def commands(paper: str) -> list[str]:
-    of = EXPERIMENTS.split(f"\n### {paper}\n")[1].split("\n### ")[0]
-    found = [code for row in cells(of) for code in quoted(" ".join(row)) if code.startswith(COMMAND)]
+    rows = [row for row in cells(EXPERIMENTS) if row[0] == f"[{paper}]({PAPERS[paper]})"]
+    found = [code for row in rows for code in quoted(" ".join(row)) if code.startswith(COMMAND)]
     return list(dict.fromkeys(found))
 
 
@@ -74,11 +81,20 @@ def known_tests() -> dict[str, str]:
 
 def test_every_row_says_where_it_stands_and_how() -> None:
     rows = list(cells(ROWS))
-    assert len(rows) > 130
+    assert len(rows) > 220
     for row in rows:
         assert len(row) == 5, row
         assert row[4].startswith(STATES), row
         assert row[1] != "–" or row[4].startswith("deviates"), row
+
+
+def test_every_experiment_has_one_command() -> None:
+    rows = list(cells(EXPERIMENTS))
+    assert len(rows) > 30
+    for row in rows:
+        assert len(row) == 7, row
+        assert len(quoted(row[2])) == 1, row
+        assert quoted(row[2])[0].startswith(COMMAND), row
 
 
 def test_the_code_that_is_named_exists() -> None:
@@ -110,7 +126,7 @@ def test_the_keys_that_are_named_are_settings() -> None:
 def test_the_commands_that_are_named_are_understood() -> None:
     group = typer.main.get_command(app)
     context = typer.Context(group)
-    named = set(re.findall(r"`(graphrag-dagster [^`]+)`", PAGE))
+    named = set(re.findall(r"`(graphrag-dagster [^`]+)`", "\n".join([PAGE, *PAGES])))
     assert len(named) > 15
     for one in named:
         name, *arguments = shlex.split(one)[1:]
@@ -137,8 +153,8 @@ def papers_home(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Path:
 @pytest.mark.parametrize(
     ("papers", "corpus", "question"),
     [
-        (("001", "003", "004"), "coast", "Who led the Dockers Union?"),
-        (("002",), "films", "who directed [Alien]"),
+        (("GraphRAG", "CoTeRAG-S", "Context-aware Leiden"), "coast", "Who led the Dockers Union?"),
+        (("LEGO-GraphRAG",), "films", "who directed [Alien]"),
     ],
 )
 def test_the_experiments_run(

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.documents.file_records import FileLimits
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings
 from support.reading import read_corpus
 
-HARBOUR = Path(__file__).resolve().parents[3] / "examples" / "harbour"
+HARBOUR = Path(__file__).resolve().parents[3] / "graphrag_dagster" / "sample" / "harbour"
 
 
 def corpus(folder: Path, **files: str | bytes) -> Path:

@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.questions.support_by_words import MEASURES, PARTLY,
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
 from support.altered import altered, sentences_of, told_otherwise
 
-SAMPLE = Path(__file__).parents[3] / "examples" / "harbour"
+SAMPLE = Path(__file__).parents[3] / "graphrag_dagster" / "sample" / "harbour"
 WORDS = "About five thousand people watched from Coal Quay on 9 September 2023."
 
 

@@ -1,4 +1,4 @@
-"""The page on paths says what there is."""
+"""The page on instances and tables of paths says what there is."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.systems.lego.search.instance_definitions import INSTANCES
 from graphrag_dagster.systems.lego.tables import PATH_QUESTIONS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "paths.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "path-instances.md").read_text(encoding="utf-8")
 
 
 def test_it_lists_the_instances() -> None:

@@ -235,7 +235,7 @@ def pack_context(
 #: Of reciprocal rank fusion: the smaller, the more the first ones count.
 _SMOOTHING = 5
 #: How much each order counts: following the question, the walk, the paths. Chosen on halves for tuning
-#: (``benchmarks/README.md``, paths).
+#: (``benchmarks/path_passages.py``).
 FOLLOWED, WALKED, ON_PATHS = 1.0, 0.5, 0.1
 
 

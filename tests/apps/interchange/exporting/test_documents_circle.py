@@ -70,7 +70,9 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home with the sample corpus, and each export of it as a corpus of its own."""
 
     def fill(folder: Path) -> None:
-        (folder / "corpora" / "harbour.path").write_text(str(REPOSITORY / "examples" / "harbour"))
+        (folder / "corpora" / "harbour.path").write_text(
+            str(REPOSITORY / "graphrag_dagster" / "sample" / "harbour")
+        )
         run_job("harbour")
         for to in FORMS:
             propose(CorpusStore(), export("harbour", to, folder / "exports" / to).folder, to)

@@ -68,7 +68,9 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
     home = tmp_path_factory.mktemp("harbour")
     (home / "corpora").mkdir()
-    (home / "corpora" / "harbour.path").write_text(str(REPOSITORY / "examples" / "harbour"))
+    (home / "corpora" / "harbour.path").write_text(
+        str(REPOSITORY / "graphrag_dagster" / "sample" / "harbour")
+    )
     with pytest.MonkeyPatch.context() as patch:
         enter_home(patch, home)
         run_job("harbour")

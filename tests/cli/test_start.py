@@ -1,0 +1,42 @@
+"""What is said to whoever calls the program without knowing it."""
+
+from pathlib import Path
+
+import pytest
+
+from support.commands import Run
+from support.homes import enter_home
+
+
+def test_alone_it_says_how_to_begin(run: Run, home: Path) -> None:
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert "graphrag-dagster demo " in out
+    assert "graphrag-dagster index path/to/folder" in out
+    assert out.count("\n") <= 12
+
+
+def test_alone_it_says_how_to_go_on(run: Run, indexed_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    enter_home(monkeypatch, indexed_home)
+    out = run()[1]
+    assert '  graphrag-dagster ask coast "Your question"\n  graphrag-dagster explore coast\n' in out
+    assert "demo" not in out
+
+
+def test_many_corpora_take_no_more_lines(run: Run, home: Path) -> None:
+    for number in range(9):
+        (home / "corpora" / f"c{number}").mkdir()
+    out = run()[1]
+    assert "9 corpora in " in out
+    assert "  graphrag-dagster index c2\n  graphrag-dagster corpora " in out
+    assert out.count("\n") <= 12
+
+
+def test_help_groups_the_commands(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    panels = ["Start", "Ask", "Look", "Evaluate", "Serve", "Models and cost", "Care"]
+    places = [out.index(f" {panel} ") for panel in panels]
+    assert places == sorted(places)
+    assert " Commands " not in out
+    assert "cache" in out[places[5] : places[6]]
