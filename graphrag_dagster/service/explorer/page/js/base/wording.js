@@ -60,5 +60,7 @@ function formatted(moment, format) {
  * @returns {string}
  */
 export function spoken(text) {
+  // The usual name of this type of entity says little to people.
+  if (text === "GEO") return "place";
   return text.replaceAll("_", " ").toLowerCase();
 }

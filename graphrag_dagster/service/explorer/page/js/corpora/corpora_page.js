@@ -32,7 +32,7 @@ export async function showCorpora(main, source, { corpora, unindexed }, again) {
     element(
       "li",
       { class: "corpus-card" },
-      element("h2", {}, link(addressOf(one.name), name(one.name))),
+      element("h2", {}, one.version ? link(addressOf(one.name), name(one.name)) : name(one.name)),
       body,
     ),
   );
