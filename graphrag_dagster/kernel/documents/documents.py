@@ -22,7 +22,6 @@ from graphrag_dagster.kernel.documents.file_reading import (
     Declined,
     FileContents,
     FileDocument,
-    extensions,
     format_of,
 )
 from graphrag_dagster.kernel.documents.file_records import (
@@ -88,7 +87,7 @@ def require_documents(contents: CorpusContents, folder: Path) -> None:
     files = contents.files
     if not files.height:
         raise CorpusError(
-            f"the corpus folder {folder} contains no files; put documents there ({', '.join(extensions())})"
+            f"the corpus folder {folder} contains no files; put documents there, such as {_COMMON}"
         )
     counts = Counter(files["status"].to_list())
     rows = files.select("path", "status", "reason").head(5).rows()
@@ -97,7 +96,8 @@ def require_documents(contents: CorpusContents, folder: Path) -> None:
     )
     summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     raise CorpusError(
-        f"no document could be read from {folder}: {files.height} files, {summary}. For example:\n{examples}"
+        f"no document could be read from {folder}: {plural(files.height, 'file')}, {summary}. For example:\n"
+        f"{examples}"
     )
 
 
@@ -171,7 +171,7 @@ class _Gathering:
         if kind is None:
             extension = PurePosixPath(path).suffix.lower()
             files = f"{extension} files" if extension else "files without an extension"
-            return _Outcome("unsupported", [f"{files} {_UNSUPPORTED}"])
+            return _Outcome("unsupported", [f"{files} are not supported"])
         if sha256 in self._path_of_hash:
             return _Outcome("duplicate", ["the same bytes"], duplicate_of=self._path_of_hash[sha256])
         contents = self._reader.read(kind, data, self._source(path))
@@ -299,7 +299,8 @@ def _row(document_id: str, number: int, path: str, document: FileDocument) -> di
 
 #: What became of files that gave nothing, those first that somebody may want to mend.
 FATES = ("failed", "refused", "unsupported", "empty", "ignored")
-_UNSUPPORTED = "are not supported"
+#: Of the extensions that are read.
+_COMMON = ".txt, .md, .html, .pdf, .docx, .csv or .json"
 #: Files of a line that are named.
 _MOST_NAMED = 5
 
@@ -337,10 +338,6 @@ def describe_files(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]
     in_part = partly_read_files(files).with_columns(status=pl.lit("read"))
     groups = [*_group_files(unread), *_group_files(in_part)]
     lines = [_format_group(one) for one in groups[:most]]
-    # Of graphs the reasons say what is read.
-    unsupported = [place for place, one in enumerate(groups[:most]) if one["told"].endswith(_UNSUPPORTED)]
-    if unsupported:
-        lines[unsupported[-1]] += f"; extensions that are read: {', '.join(extensions())}"
     return lines, sum(one["files"] for one in groups[most:])
 
 
