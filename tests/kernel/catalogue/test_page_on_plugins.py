@@ -1,4 +1,4 @@
-"""The plug-ins of docs/reference/plug-ins.md, as its reader writes them: nothing but being installed makes them known."""
+"""The plug-ins of docs/how-to/write-a-plug-in.md, as its reader writes them: nothing but being installed makes them known."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 from support.plugins import install
 
 REPOSITORY = Path(__file__).parents[3]
-PAGE = REPOSITORY / "docs" / "reference" / "plug-ins.md"
+PAGE = REPOSITORY / "docs" / "how-to" / "write-a-plug-in.md"
 QUESTION = "What does the letter say of Piet Lund?"
 SETTINGS = f"""
 search: {{method: titled}}
@@ -97,7 +97,7 @@ print(json.dumps(told))
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder with the plug-ins of the page, installed."""
-    page = PAGE.read_text("utf-8").partition("## A system")[0]
+    page = PAGE.read_text("utf-8")
     (project,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     told = tomllib.loads(project)
     sources = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)

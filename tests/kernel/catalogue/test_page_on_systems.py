@@ -1,4 +1,4 @@
-"""The system of docs/reference/plug-ins.md, as its reader writes it: a tenth system, and no file of this package is edited."""
+"""The system of docs/tutorial/your-first-system.md, as its reader writes it: a tenth system, and no file of this package is edited."""
 
 import json
 import os
@@ -11,7 +11,8 @@ import pytest
 
 from support.plugins import install
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "plug-ins.md"
+REPOSITORY = Path(__file__).parents[3]
+PAGE = REPOSITORY / "docs" / "tutorial" / "your-first-system.md"
 LETTER = "The lighthouse keeper is Ada Holm. Ada Holm guards the lighthouse of Port Brenna at night.\n"
 
 
@@ -23,12 +24,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
     (folder / "letter.txt").write_text(LETTER, encoding="utf-8")
     (folder / "weather.txt").write_text("Rain fell on the harbour. Rain fell again.\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
-    files = dict(re.findall(r"`(tally/\w+\.py)`:\n\n```python\n(.*?)```", page, re.DOTALL))
+    files = dict(re.findall(r"```python\n# tally-system/(tally/\w+\.py)\n(.*?)```", page, re.DOTALL))
     assert len(files) == 7
     install(site, files, {"graphrag_dagster.systems": {"tally": "tally.system:SYSTEM"}}, name="tally")
     (site / "tally" / "__init__.py").touch()
     homes = {"GRAPHRAG_DAGSTER_HOME": str(tmp_path), "GRAPHRAG_DAGSTER_CORPORA": str(tmp_path / "corpora")}
-    paths = [str(site), str(PAGE.parents[1])]
+    paths = [str(site), str(REPOSITORY)]
     return {**os.environ, **homes, "PYTHONPATH": os.pathsep.join(paths)}
 
 
