@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 LOCK = "requirements.lock"
+#: What site-packages takes in gigabytes, once all that the lock names is installed and compiled.
+GIGABYTES = 1.9
 _LOADED = re.compile(r"\s*(?:Downloading|Using cached) (?P<name>[^-]+)-.* \((?P<size>[\d.]+ [MG]B)\)")
 
 
@@ -27,7 +29,8 @@ def main() -> None:
     uv = shutil.which("uv")
     count = len(re.findall(r"^\S+==", Path(LOCK).read_text(encoding="utf-8"), re.MULTILINE))
     print(f"Installing about {count} packages into {given.folder} with {'uv' if uv else 'pip'};", end=" ")
-    print("the first time takes a minute or two.", flush=True)
+    extras = f", and more for {given.extras}" if given.extras else ""
+    print(f"they take {GIGABYTES} GB there{extras}. The first time takes a minute or two.", flush=True)
     install = _with_uv(uv, given.folder) if uv else _with_pip(given.folder)
     for arguments in _steps(given.extras, given.packages):
         _run([*install, *arguments])

@@ -1,5 +1,7 @@
 """Errors that users can fix. Each names the file, key or row, and the fix."""
 
+from typing import ClassVar
+
 #: Where the documentation is published.
 DOCUMENTATION = "https://graphrag-dagster.github.io/graphrag-dagster/"
 
@@ -7,10 +9,12 @@ DOCUMENTATION = "https://graphrag-dagster.github.io/graphrag-dagster/"
 class GraphragError(Exception):
     """Base class of errors that users can fix; its message is shown without a traceback.
 
-    ``exit_code`` is that of the command that ends with it.
+    ``exit_code`` is that of the command that ends with it. ``page`` is the page of the documentation that has
+    more on errors of the kind, below :data:`DOCUMENTATION`; None where the message says all.
     """
 
     exit_code = 1
+    page: ClassVar[str | None] = "how-to/troubleshoot.html"
 
 
 class CatalogueError(GraphragError):
@@ -24,6 +28,8 @@ class CorpusError(GraphragError):
 class SettingsError(GraphragError):
     """An invalid settings file or variable; names the file, the key and the allowed values."""
 
+    page = "reference/settings.html"
+
 
 class WarehouseError(GraphragError):
     """A table, frame or DuckDB file that cannot be used as requested."""
@@ -36,6 +42,8 @@ class HeldError(WarehouseError):
 class DamagedError(WarehouseError):
     """A complete file of which a part can no longer be read."""
 
+    page = "how-to/back-up.html"
+
 
 class EngineError(GraphragError):
     """A language engine that cannot do what was requested, such as gleaning without a model."""
@@ -43,6 +51,8 @@ class EngineError(GraphragError):
 
 class EndpointError(GraphragError):
     """A model endpoint that cannot be reached or rejects the request."""
+
+    page = "how-to/connect-a-model.html"
 
 
 class EndpointDown(EndpointError):
@@ -52,17 +62,25 @@ class EndpointDown(EndpointError):
 class OutOfCredit(EndpointError):
     """The account at a model endpoint has no credit left. No call is retried, and the run ends."""
 
+    page = "how-to/control-cost.html"
+
 
 class PluginError(EngineError):
     """A failure in another package's code; names the plug-in, the package and the activity."""
+
+    page = "how-to/write-a-plug-in.html"
 
 
 class QuestionError(GraphragError):
     """A question, or an option of it such as the level, that cannot be answered."""
 
+    page = None
+
 
 class ExportError(GraphragError):
     """An export that cannot be written as requested."""
+
+    page = "how-to/export.html"
 
 
 class MissingError(QuestionError):

@@ -63,7 +63,7 @@ def _report_error(error: BaseException) -> int:
 
     match error:
         case GraphragError():
-            print_error(str(error))
+            print_error(str(error), error.page)
             return error.exit_code
         case typer.TyperException():
             _report_misuse(error)

@@ -202,6 +202,14 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Write the recommended settings into corpus.yaml.")
     ] = False,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Print what a bug report needs: versions, settings, counts, the last run; no keys or texts. "
+            "Sends nothing.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Probe the model endpoint with a dozen small calls and report what works and what falls back.
@@ -209,6 +217,13 @@ def doctor(
     Only calls endpoints that the corpus uses or the variable names. Exit codes: 0 the endpoint is usable or
     not needed; 1 it is not usable.
     """
+    if report:
+        from graphrag_dagster.cli.commands.report_commands import print_report
+
+        if fix:
+            raise typer.BadParameter("--report writes nothing; drop --fix")
+        print_report(target, as_json=as_json)
+        return
     from graphrag_dagster.cli.commands.doctor_commands import doctor as probe
 
     if code := probe(target, fix=fix, as_json=as_json):
@@ -384,17 +399,23 @@ def study(
 @app.command(rich_help_panel=Panel.LOOK)
 def show(
     name: Name,
-    reports: Annotated[int, typer.Option(min=0, help="How many reports to print in full.")] = 1,
+    reports: Annotated[
+        int | None, typer.Option(min=0, help="How many reports to print in full.", show_default=False)
+    ] = None,
     level: Annotated[str, typer.Option(help="Level of the communities shown.")] = "C0",
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Every count, what was put aside and why, sizes of contexts, a report."),
+    ] = False,
     files: Annotated[
         bool, typer.Option("--files", help="List every file with its status and the reason.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show an index: counts, quarantined records, largest communities and their reports."""
+    """Show an index on a screen: counts, files that were not read, largest communities."""
     from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
 
-    show_corpus(name, reports, level, files=files, as_json=as_json)
+    show_corpus(name, reports, level, files=files, everything=everything, as_json=as_json)
 
 
 @app.command(rich_help_panel=Panel.START)

@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from graphrag_dagster.errors import DOCUMENTATION
 from graphrag_dagster.kernel.common.printable import json_text, printable
 
 if TYPE_CHECKING:
@@ -83,9 +84,16 @@ def table_of(
     return table
 
 
-def print_error(text: str) -> None:
-    """Print why a command ended to standard error, as one line where the text is one, uncoloured."""
+def print_error(text: str, page: str | None = None) -> None:
+    """Print why a command ended to standard error, as one line where the text is one, uncoloured.
+
+    Args:
+        text: why.
+        page: the page of the documentation that has more, whose address is printed below on a terminal.
+    """
     sys.stderr.write(f"error: {printable(text)}\n")
+    if page and sys.stderr.isatty():
+        sys.stderr.write(f"more: {DOCUMENTATION}{page}\n")
 
 
 def number(value: float) -> str:

@@ -62,10 +62,11 @@ class Backend:
         """Return the corpora that can be asked."""
         library, _ = await self._library()
 
-        def listed() -> list[CorpusEntry]:
-            return [CorpusEntry(name=name, version=_version(library, name)) for name in library.names()]
+        def listed() -> CorpusList:
+            entries = [CorpusEntry(name=name, version=_version(library, name)) for name in library.names()]
+            return CorpusList(corpora=entries, unindexed=library.unindexed())
 
-        return CorpusList(corpora=await run_sync(listed))
+        return await run_sync(listed)
 
     async def index(self, corpus: str) -> OpenIndex:
         """Return the index of a corpus.

@@ -56,6 +56,9 @@ class Library(Protocol):
     def names(self) -> list[str]:
         """The corpora that can be opened."""
 
+    def unindexed(self) -> list[str]:
+        """The corpora that have not been indexed yet."""
+
     def methods(self, name: str) -> list[str]:
         """The search methods that the index of a corpus supports."""
 

@@ -67,9 +67,10 @@ class CorpusEntry(BaseModel):
 
 
 class CorpusList(BaseModel):
-    """The corpora that can be asked."""
+    """The corpora that can be asked, and those that cannot yet."""
 
     corpora: list[CorpusEntry]
+    unindexed: list[str] = Field(description="names of the corpora that have not been indexed yet")
 
 
 class TurnBody(BaseModel):

@@ -76,7 +76,12 @@ def test_what_the_data_does_not_hold_is_refused(indexed: Run) -> None:
 
 
 def test_show_prints_counts_communities_and_a_report(indexed: Run) -> None:
-    code, out, _ = indexed("show", "coast", "--reports", "2")
+    code, out, _ = indexed("show", "coast")
+    assert code == 0
+    assert out.startswith("coast: 4 documents, published ")
+    assert out.count("\n") <= 24
+    assert "largest communities of C0" in out
+    code, out, _ = indexed("show", "coast", "--all", "--reports", "2")
     assert code == 0
     for words in ("relationship records", "coverage of entities", "largest communities of C0"):
         assert words in out

@@ -23,6 +23,8 @@ FORMS = [
 ]
 COMMANDS = [
     ("doctor", "coast"),
+    ("doctor", "coast", "--report"),
+    ("doctor", "--report"),
     ("plan", "coast"),
     ("index", "coast"),
     ("status", "coast", "--json"),

@@ -9,9 +9,9 @@ from support.pages import examples
 from support.shared import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
-LIMITS = {REPOSITORY / "README.md": 700, REPOSITORY / "benchmarks" / "README.md": 1500} | {
-    page: 800 for page in (DOCS / "how-to").glob("*.md")
-}
+LIMITS = {REPOSITORY / "README.md": 700, REPOSITORY / "benchmarks" / "README.md": 1500} | dict.fromkeys(
+    (DOCS / "how-to").glob("*.md"), 800
+)
 _BLOB = re.compile(r"https://github\.com/graphrag-dagster/graphrag-dagster/(?:blob|tree)/main/([^)#\s]+)")
 
 

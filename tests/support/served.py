@@ -166,6 +166,9 @@ class FaultyLibrary:
     def names(self) -> list[str]:
         return list(self.known)
 
+    def unindexed(self) -> list[str]:
+        return []
+
     def methods(self, name: str) -> list[str]:
         return [one.name for one in declared_methods() if not one.needs]
 

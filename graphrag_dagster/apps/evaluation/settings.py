@@ -106,6 +106,10 @@ class QuestionSettings(Section):
             )
         return None
 
+    def listed_questions(self) -> list[str]:
+        """Return the questions of the list."""
+        return self.ask
+
     def own_files(self) -> list[str]:
         """Return the file of the corpus's own questions."""
         return [self.file] if self.file else []

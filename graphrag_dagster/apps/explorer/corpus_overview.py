@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import polars as pl
+
+from graphrag_dagster.apps.explorer.example_questions import example_questions
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import method_at_level, methods
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.documents.documents import describe_files
+from graphrag_dagster.kernel.documents.documents import describe_files, partly_read_files, unread_files
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
@@ -18,6 +21,12 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
 
 #: Sentences on files that were not read, or only in part.
 _MOST_FILES = 10
+#: Such files that are listed one by one.
+_MOST_LISTED = 50
+#: Roles of the models that make what is shown of an index.
+_INDEX_ROLES = ("extract", "summarise", "report")
+#: What a manifest has in place of a model's name where none was used.
+_NO_MODEL = "extractive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +75,27 @@ class MethodChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadFile:
+    """A file that was not read, or only in part.
+
+    Attributes:
+        path: below the folder of the corpus.
+        reason: why, for people; empty where none is known.
+        in_part: some of it was read.
+    """
+
+    path: str
+    reason: str
+    in_part: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """A corpus in one look.
 
     Attributes:
         corpus: its name.
+        description: its subject, as the settings say; null where they do not.
         version: of the snapshot that is read.
         published: when that was published, UTC in ISO 8601.
         counts: how much there is of everything.
@@ -79,11 +104,16 @@ class Overview:
         default_method: the one that is taken where none is named.
         default_level: k of Ck where none is named, at most the deepest there is.
         engine: what answers: extractive, or llm.
+        index_model: name of the model that the index was made with; null where none was used.
+        answer_model: name of the model that answers; null where none does.
+        unread: at most 50 files that were not read, then those that were read in part.
+        questions: at most six to begin with, the corpus's own first.
         unclustered: entities that are in no community.
         notes: what was put aside or is open, a sentence each.
     """
 
     corpus: str
+    description: str | None
     version: str | None
     published: str | None
     counts: Counts
@@ -92,6 +122,10 @@ class Overview:
     default_method: str | None
     default_level: int | None
     engine: str | None
+    index_model: str | None
+    answer_model: str | None
+    unread: list[UnreadFile]
+    questions: list[str]
     unclustered: int
     notes: list[str]
 
@@ -116,8 +150,13 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
     levels = [LevelCount(**row) for row in found]
     deepest = max((one.level for one in levels), default=0)
     counts, unclustered = _counts(shown), _unclustered(shown)
+    has_unread = counts.files_not_read or counts.files_read_in_part
+    listed = (
+        [one for section in settings.sections() for one in section.listed_questions()] if settings else []
+    )
     return Overview(
         corpus=corpus,
+        description=settings.description if settings else None,
         version=shown.published.version,
         published=shown.published.published,
         counts=counts,
@@ -126,6 +165,10 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
         default_method=settings.search.method if settings else None,
         default_level=min(settings.search.level, deepest) if settings else None,
         engine=(settings.search.engine or settings.engine) if settings else None,
+        index_model=_index_model(shown),
+        answer_model=_answer_model(settings) if settings else None,
+        unread=_unread(shown) if has_unread else [],
+        questions=example_questions(shown, listed),
         unclustered=unclustered,
         notes=[*broken, *_notes(shown, counts, unclustered)],
     )
@@ -161,6 +204,26 @@ def _unclustered(shown: OpenSnapshot) -> int:
         f"select count(distinct entity_id) as n from {shown[tables.COMMUNITY_MEMBERS]} where level = 0"
     )
     return shown.published.rows("graph.entities") - int(clustered["n"])
+
+
+def _index_model(shown: OpenSnapshot) -> str | None:
+    models = shown.published.manifest.get("models") or {}
+    names = dict.fromkeys(models.get(role, _NO_MODEL) for role in _INDEX_ROLES)
+    return ", ".join(name for name in names if name != _NO_MODEL) or None
+
+
+def _answer_model(settings: CorpusSettings) -> str | None:
+    return settings.model.for_role("answer").name if settings.asks_model("search") else None
+
+
+def _unread(shown: OpenSnapshot) -> list[UnreadFile]:
+    files = shown.frame(f"select path, status, reason, incomplete from {shown[tables.FILES]}")
+    unread = unread_files(files).filter(pl.col("status") != "ignored")
+    found = [
+        *((path, reason, False) for path, reason in unread.select("path", "reason").iter_rows()),
+        *((path, reason, True) for path, reason in partly_read_files(files).iter_rows()),
+    ]
+    return [UnreadFile(path, reason or "", in_part) for path, reason, in_part in found[:_MOST_LISTED]]
 
 
 def _method_choices(settings: CorpusSettings, levels: list[int]) -> list[MethodChoice]:

@@ -212,7 +212,7 @@ def open_two(found: Mapping[str, Published], corpus: str) -> Iterator[duckdb.Duc
 def unpublished_error(corpus: str) -> WarehouseError:
     """Return what is told of a corpus of which nothing was published."""
     return WarehouseError(
-        f"corpus {corpus!r} has not been published yet; run 'graphrag-dagster index {corpus}'"
+        f"corpus {corpus!r} has not been indexed yet; run 'graphrag-dagster index {corpus}'"
     )
 
 

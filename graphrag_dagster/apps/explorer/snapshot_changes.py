@@ -134,7 +134,7 @@ _REPORTS = Compared(
     ("report_id",),
     "report_id",
     "{}.title",
-    {"title": "title", "rating": "rating", "engine": "engine"},
+    {"title": "title", "rating": "importance", "engine": "engine"},
     {"summary": "summary", "content": "text"},
     "rating",
 )

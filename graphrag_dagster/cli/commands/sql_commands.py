@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.common.printable import FORMULA_SIGNS
+from graphrag_dagster.kernel.common.printable import FORMULA_SIGNS, plural
 from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, ResultRows, run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
@@ -89,7 +89,7 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> None:
             ]
             suspicious += sum(formulas)
             file.write(_line(_guarded_row(row, formulas) if formula_safe else row))
-    OUT.say(f"{count:,} rows written to {escape(str(target))}")
+    OUT.say(f"{plural(count, 'row')} written to {escape(str(target))}")
     if suspicious:
         told = "cells begin as formulas do"
         mend = "each got a quote before it" if formula_safe else "use --formula-safe for a spreadsheet"

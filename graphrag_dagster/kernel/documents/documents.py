@@ -170,7 +170,8 @@ class _Gathering:
     def _outcome(self, path: str, kind: str | None, data: bytes, sha256: str) -> _Outcome:
         if kind is None:
             extension = PurePosixPath(path).suffix.lower()
-            return _Outcome("unsupported", [f"no reader for {extension or 'files without an extension'}"])
+            files = f"{extension} files" if extension else "files without an extension"
+            return _Outcome("unsupported", [f"{files} {_UNSUPPORTED}"])
         if sha256 in self._path_of_hash:
             return _Outcome("duplicate", ["the same bytes"], duplicate_of=self._path_of_hash[sha256])
         contents = self._reader.read(kind, data, self._source(path))
@@ -298,7 +299,7 @@ def _row(document_id: str, number: int, path: str, document: FileDocument) -> di
 
 #: What became of files that gave nothing, those first that somebody may want to mend.
 FATES = ("failed", "refused", "unsupported", "empty", "ignored")
-_NO_READER = "no reader for"
+_UNSUPPORTED = "are not supported"
 #: Files of a line that are named.
 _MOST_NAMED = 5
 
@@ -337,7 +338,7 @@ def describe_files(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]
     groups = [*_group_files(unread), *_group_files(in_part)]
     lines = [_format_group(one) for one in groups[:most]]
     # Of graphs the reasons say what is read.
-    unsupported = [place for place, one in enumerate(groups[:most]) if one["told"].startswith(_NO_READER)]
+    unsupported = [place for place, one in enumerate(groups[:most]) if one["told"].endswith(_UNSUPPORTED)]
     if unsupported:
         lines[unsupported[-1]] += f"; extensions that are read: {', '.join(extensions())}"
     return lines, sum(one["files"] for one in groups[most:])

@@ -1,7 +1,8 @@
 """Estimates of model calls, made before anything is sent.
 
 A reply has records for things and for pairs of things, so a text that names many gets a long one. The lengths
-are measured on 84 published replies of gpt-4o (``benchmarks/real_replies.py``): not every name becomes a record.
+are measured on 84 published replies of gpt-4o (``benchmarks/real_replies.py``): not every name becomes a
+record.
 """
 
 import math

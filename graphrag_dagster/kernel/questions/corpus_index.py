@@ -185,6 +185,12 @@ class CorpusIndex:
         return [name for name in Warehouse().corpora() if name in known]
 
     @staticmethod
+    def unindexed() -> list[str]:
+        """Return the names of the corpora that have not been indexed yet, sorted."""
+        made = set(Warehouse().corpora())
+        return [name for name in CorpusStore().names() if name not in made]
+
+    @staticmethod
     def methods(name: str) -> list[str]:
         """Return the names of the search methods that a corpus's settings build an index for.
 

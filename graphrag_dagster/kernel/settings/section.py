@@ -126,6 +126,10 @@ class Section(BaseModel):
         """Return the paths of files in the corpus folder that are input of this section, not documents."""
         return ()
 
+    def listed_questions(self) -> Iterable[str]:
+        """Return questions that the section lists, which people can be offered to ask."""
+        return ()
+
     @classmethod
     def _is_wrong(cls, name: str, given: Mapping[str, Any]) -> bool:
         if not isinstance(given[name], bool) or name not in cls.model_fields:

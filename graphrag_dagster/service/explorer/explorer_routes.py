@@ -63,8 +63,12 @@ def _add_map(router: APIRouter, backend: Backend) -> None:
     async def overview(corpus: Corpus) -> Overview:
         """See what a corpus holds and how it can be asked."""
         seen = await backend.explore(corpus, lambda seen: seen.overview())
-        # A note on settings that cannot be used names their file.
-        return replace(seen, notes=[without_paths(note) for note in seen.notes])
+        # A note on settings that cannot be used names their file, and so may a reader that fails.
+        return replace(
+            seen,
+            notes=[without_paths(note) for note in seen.notes],
+            unread=[replace(one, reason=without_paths(one.reason)) for one in seen.unread],
+        )
 
     @router.get("/communities", responses=documented_errors(400, 404, 409))
     async def communities(

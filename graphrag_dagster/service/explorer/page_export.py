@@ -104,7 +104,8 @@ class _ExportFile:
     async def gather(self) -> None:
         """Ask for everything there is room for."""
         overview = await self._take((("overview",), {}))
-        self._put("/corpora", {"corpora": [{"name": self.corpus, "version": overview["version"]}]})
+        entry = {"name": self.corpus, "version": overview["version"]}
+        self._put("/corpora", {"corpora": [entry], "unindexed": []})
         for needed in (*_map_of({}), (("snapshots",), {})):
             await self._take(needed)
         levels = [one["level"] for one in overview["levels"]]

@@ -84,7 +84,7 @@ def test_a_model_chooses_the_route_and_its_reason_is_told(
     model.will_go(" Hybrid ")
     answer = opened(ROUTED).ask(FACT, method="graph")
     assert told(answer) == ("hybrid", "model")
-    assert (answer.why or "").startswith("hybrid: So I was told (a model chose)")
+    assert (answer.why or "").startswith("hybrid: So I was told (chosen by a model)")
     first, *_ = answer.steps
     assert (first.task, first.about, first.used) == ("route", "hybrid", True)
     (system,) = model.asked["route"]

@@ -64,7 +64,7 @@ def test_what_came_went_and_changed() -> None:
     assert [one.title for one in entities.went] == ["orrin"]
     assert [(one.title, one.what) for one in entities.changed] == [("hanna", ["degree 3 → 5"])]
     assert (entities.came_total, entities.went_total, entities.changed_total) == (1, 1, 1)
-    assert [one.what for one in found.reports.changed] == [["rating 5 → 6.5"]]
+    assert [one.what for one in found.reports.changed] == [["importance 5 → 6.5"]]
     assert found.communities.changed_total == 0
     documents = found.documents
     assert [(one.id, one.title, one.what) for one in documents.changed] == [
@@ -109,7 +109,7 @@ def test_what_was_never_published(home: Path) -> None:
     (home / "corpora" / "bare").mkdir(parents=True)
     seen = Explorer("bare")
     for look in (seen.overview, seen.drawn, seen.changes, lambda: seen.csv("files"), lambda: seen.find("x")):
-        with pytest.raises(WarehouseError, match="corpus 'bare' has not been published yet"):
+        with pytest.raises(WarehouseError, match="corpus 'bare' has not been indexed yet"):
             look()
     assert seen.snapshots() == []
 
@@ -122,7 +122,7 @@ def test_a_snapshot_that_vanishes(home: Path) -> None:
     for file in files(home):
         if file.stem == current:
             file.unlink()
-    with pytest.raises(WarehouseError, match="corpus 'made' has not been published yet"):
+    with pytest.raises(WarehouseError, match="corpus 'made' has not been indexed yet"):
         seen.overview()
     with pytest.raises(MissingError):
         seen.changes(after=current)

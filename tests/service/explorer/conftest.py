@@ -26,6 +26,6 @@ def served(harbour_home: Path) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser: "Browser", served: str) -> Iterator["Page"]:
-    """The explorer on the sample corpus."""
-    with watched_page(browser, served) as opened:
+    """The map of the sample corpus."""
+    with watched_page(browser, f"{served}/#/harbour/map") as opened:
         yield opened

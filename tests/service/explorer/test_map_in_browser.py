@@ -129,7 +129,7 @@ def test_the_graph_tells_what_it_draws_finds_names_and_leads_to_them(page: "Page
     canvas = _drawn(page)
     assert canvas.locator("canvas").count() > 0
     told = page.locator(".graph-told").inner_text()
-    assert told == f"{drawn['entities']} entities and {len(drawn['edges'])} edges between them drawn."
+    assert told == f"{drawn['entities']} entities and {len(drawn['edges'])} relationships between them shown."
     first = drawn["nodes"][0]
     page.get_by_label("Find a name in the graph").fill(first["label"].upper())
     page.keyboard.press("Enter")

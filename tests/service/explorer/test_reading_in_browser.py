@@ -49,15 +49,15 @@ def test_a_mention_opens_the_document_at_the_words(page: "Page") -> None:
 
 def test_all_places_and_the_way_to_them_unfold(page: "Page") -> None:
     go_to(page, f"harbour/entity/{_first(page, 'harbour', 'entities')}")
-    named = page.locator("section", has=page.get_by_role("heading", name="Where it is named"))
+    named = page.locator("section", has=page.get_by_role("heading", name="Mentions"))
     more = named.get_by_role("button", name="more")
     while more.count():
         shown = named.locator("figure").count()
         more.click()
         named.locator("figure").nth(shown).wait_for()
-    told = page.get_by_role("button", name="Where it is named").inner_text()
+    told = page.get_by_role("button", name="Mentions").inner_text()
     assert f"({named.locator('figure').count()})" in told
-    page.get_by_role("button", name="Why it is here").click()
+    page.get_by_role("button", name="Where it comes from").click()
     page.locator(".steps details.step .step-head", has_text="found in").first.click()
     page.locator(".steps figure mark").first.wait_for()
 
@@ -96,7 +96,7 @@ def test_what_would_change_without_a_document_is_told_when_asked(page: "Page") -
     assert page.get_by_text("only this document names them").count() == 0
     page.get_by_role("button", name="What would change without it").click()
     page.get_by_text("only this document names them").wait_for()
-    page.get_by_text("Entities that would go").click()
+    page.get_by_text("Entities that would be removed").click()
     assert page.locator(".impact details[open] a").first.is_visible()
 
 

@@ -160,7 +160,7 @@ def test_what_a_further_document_changed_is_listed(
         reports = page.locator("section", has=page.get_by_role("heading", name="Reports"))
         assert "text" in reports.locator("details.changed li").first.inner_text()
         entities = page.locator("section", has=page.get_by_role("heading", name="Entities"))
-        entities.locator("details.came").get_by_role("link", name="Lavinia Thorne").click()
+        entities.locator("details.added").get_by_role("link", name="Lavinia Thorne").click()
         page.wait_for_selector("#main[data-shown=entity]")
         page.go_back()
         page.wait_for_selector("#main[data-shown=changes]")
@@ -169,7 +169,7 @@ def test_what_a_further_document_changed_is_listed(
         page.get_by_text("are the same snapshot").wait_for()
         page.get_by_label("After").select_option(index=1)
         page.get_by_role("button", name="Compare").click()
-        went = entities.locator("details.went li", has_text="Lavinia Thorne")
+        went = entities.locator("details.removed li", has_text="Lavinia Thorne")
         went.get_by_role("link").wait_for()
         assert documents.all_inner_texts() == ["0", "1", "0"]
 

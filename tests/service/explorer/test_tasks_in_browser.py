@@ -79,7 +79,7 @@ def find_the_sentence(user: User) -> None:
 def compare_two_ways(user: User) -> None:
     user.way_in("Ask")
     user.page.get_by_role("textbox", name="Question").fill(QUESTION)
-    user.choose("Search method", "local")
+    user.choose("Method", "local")
     user.choose("Compare with", "global")
     user.page.get_by_role("textbox", name="Question").press("Enter")
     user.sees("main", "in common")

@@ -111,7 +111,7 @@ class GraphTrace:
     boundary: str = ""
 
 
-_CHOSEN_BY = {"rules": "", "model": " (a model chose)"}
+_CHOSEN_BY = {"rules": "", "model": " (chosen by a model)"}
 
 
 def explain(trace: GraphTrace) -> str:

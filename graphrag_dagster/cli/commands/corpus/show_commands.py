@@ -1,5 +1,6 @@
 """``graphrag-dagster show`` and ``corpora``, and files that were not read."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -98,13 +99,29 @@ def print_accounts(account: pl.DataFrame) -> None:
 
 
 _MOST_COMMUNITIES = 10
-#: Sentences on files that were not read.
-_MOST_FILES = 20
+#: Sentences on files that were not read, with everything and without.
+_MOST_FILES, _FEW_FILES = 20, 5
 _PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "read in part", "units unreadable"})
 
 
-def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_json: bool) -> None:
-    """Print counts, files not read, what was put aside, what is open on names, and a level's communities.
+def show_corpus(
+    name: str,
+    reports: int | None,
+    level: str,
+    *,
+    files: bool = False,
+    everything: bool = False,
+    as_json: bool,
+) -> None:
+    """Print a screen of counts, files not read, what is open on names, and a level's communities.
+
+    Args:
+        name: of the corpus.
+        reports: how many reports are printed; default: none, and one with everything.
+        level: of the communities.
+        files: print every file instead.
+        everything: print every count, the sizes of contexts, and what was put aside by reason, too.
+        as_json: print all of it as JSON.
 
     Raises:
         QuestionError: there is no such level.
@@ -113,7 +130,7 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
     if files:
         _show_files(name, as_json=as_json)
         return
-    with reading(Warehouse(), name) as (reader, _):
+    with reading(Warehouse(), name) as (reader, snapshot):
         summary = reader.read(tables.CORPUS_SUMMARY)
         sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
@@ -138,18 +155,31 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
             }
         )
         return
-    OUT.print(summary_table(name, summary))
-    print_unread(name, found, _MOST_FILES)
+    if everything:
+        OUT.print(summary_table(name, summary))
+    else:
+        state = f"published {snapshot.published[:16].replace('T', ' ')} UTC" if snapshot else "not published"
+        OUT.say(f"[bold]{escape(name)}[/]: {plural(_documents_in(summary), 'document')}, {state}")
+        OUT.print(figures_table(summary))
+    print_unread(name, found, _MOST_FILES if everything else _FEW_FILES)
     print_accounts(account)
-    if sizes is not None:
-        OUT.print(sizes_table(sizes))
-    _print_quarantine(quarantine)
+    if everything:
+        if sizes is not None:
+            OUT.print(sizes_table(sizes))
+        _print_quarantine(quarantine)
     print_languages(ledger)
     print_names(name, names)
     OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
-    for content in communities["content"].head(reports):
+    for content in communities["content"].head(int(everything) if reports is None else reports):
         OUT.print()
         OUT.print(markdown(content))
+    if not everything:
+        command = f"graphrag-dagster show {shlex.quote(name)} --all"
+        OUT.say(f"every count, what was put aside and why, and a report: {escape(command)}")
+
+
+def _documents_in(summary: pl.DataFrame) -> int:
+    return next((int(value) for _, measure, value in summary.rows() if measure == "documents"), 0)
 
 
 def _show_files(name: str, *, as_json: bool) -> None:
@@ -257,7 +287,18 @@ def figures_table(summary: pl.DataFrame) -> RichTable:
 
 def _figure(label: str, measure: str, value: float) -> str:
     told = _CALLED.get(measure, measure.removeprefix(f"{label} in ").removeprefix(f"{label} "))
-    return f"{told} {number(value)}" if label == "communities" else f"{number(value)} {told}"
+    if label == "communities":
+        return f"{told} {number(value)}"
+    return f"{number(value)} {_singular(told) if value == 1 else told}"
+
+
+def _singular(told: str) -> str:
+    """Return what is counted in the singular.
+
+    >>> _singular("entities"), _singular("pairs open"), _singular("by extractive engine")
+    ('entity', 'pair open', 'by extractive engine')
+    """
+    return re.sub(r"s\b", "", re.sub(r"ies\b", "y", told), count=1)
 
 
 def sizes_table(sizes: pl.DataFrame) -> RichTable:

@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from graphrag_dagster.cli.console import OUT, number, print_json
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.catalogue.registry import declared_table
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import FileChanges
 from graphrag_dagster.kernel.pipeline.index_status import Status, status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -81,7 +82,7 @@ def _print(status: Status, plan: "Plan | None", problem: str | None) -> None:
 
 def _state(status: Status) -> str:
     if status.snapshot is None:
-        return f"never published; {number(status.files.current_count)} files"
+        return f"never published; {plural(status.files.current_count, 'file')}"
     since = f"published {status.snapshot.published[:16].replace('T', ' ')} UTC ({status.snapshot.version})"
     if status.damaged:
         return f"[red]damaged[/]: {escape(str(status.snapshot.file))} differs from what was {since}"

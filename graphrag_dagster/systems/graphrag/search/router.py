@@ -46,13 +46,13 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "names": ("it names {names}", ""),
     "overview": ("", "it asks for an overview"),
     "many": ("", "it asks about many at once"),
-    "value": ("it asks for a person, place, time, number, or whether", ""),
+    "value": ("it asks for a fact, such as a person, place, time or number", ""),
     "own": ("it asks how to do something", ""),
     "past": ("it asks what happened", ""),
-    "generic": ("", "it asks what is so in general"),
-    "rarest": ("it says what to look for", ""),
-    "specific": ("it says what to look for", ""),
-    "held": ("one passage holds what it asks", ""),
+    "generic": ("", "it asks about things in general"),
+    "rarest": ("its words are specific", ""),
+    "specific": ("its words are specific", ""),
+    "held": ("one passage has most of its words", ""),
 }
 #: What each search method is for, as a model is told that chooses.
 _FOR: Mapping[str, str] = {
@@ -63,7 +63,7 @@ _FOR: Mapping[str, str] = {
     "sql": "for counts, top lists, firsts and lasts, and groups of documents, entities or relationships; "
     "queries tables",
 }
-_NOTHING = {1: "it asks for something in particular", -1: "it asks for nothing in particular"}
+_NOTHING = {1: "it asks about something in particular", -1: "it asks about nothing in particular"}
 _MOST_REASONS, _MOST_NAMES = 2, 3
 
 
@@ -106,15 +106,15 @@ def choose(search: Search, linked_names: Sequence[LinkedName]) -> RoutedMethod:
     router = search.engines.task(ROUTER)
     if router is None:
         chosen = _by_rules(search, named)
-        return replace(chosen, why=f"the engine asks no model, so that rules chose; {chosen.why}")
+        return replace(chosen, why=f"the engine uses no model, so rules chose; {chosen.why}")
     titles = list(dict.fromkeys(one.title or one.text for one in named))
     routed = router.route(search.question.text, {one: _FOR[one] for one in open_methods}, titles)
     if routed.method is None:
         chosen = _by_rules(search, named)
         return replace(
-            chosen, why=f"no usable reply of the model, so that rules chose; {chosen.why}", routed=routed
+            chosen, why=f"the model gave no usable reply, so rules chose; {chosen.why}", routed=routed
         )
-    chosen = RoutedMethod(routed.method, 0.5, f"{routed.method}: {routed.reason} (a model chose)")
+    chosen = RoutedMethod(routed.method, 0.5, f"{routed.method}: {routed.reason} (chosen by a model)")
     if routed.method == GLOBAL and search.index.restricted:
         chosen = _without_reports(search) or chosen
     return replace(chosen, routed=routed)
@@ -146,7 +146,7 @@ def _by_rules(search: Search, named: Sequence[LinkedName]) -> RoutedMethod:
         return instead
     method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
     reasons = _reasons(found, sign, list(dict.fromkeys(one.title or one.text for one in named)))
-    return RoutedMethod(method, max(local, 1 - local), f"{method}: {reasons} (rules chose)")
+    return RoutedMethod(method, max(local, 1 - local), f"{method}: {reasons} (chosen by rules)")
 
 
 def _by_query(search: Search) -> RoutedMethod | None:
@@ -164,11 +164,11 @@ def _without_reports(search: Search) -> RoutedMethod | None:
     index, options = search.index, search.options
     if index.once(_share_reported, options.level) >= 0.5:
         return None
-    why = f"the reports of C{options.level} from these documents alone cover less than half of them"
+    why = f"the reports of C{options.level} that rest on these documents alone cover less than half of them"
     if index.text_chunks["tokens"].sum() > _MOST_CONTEXTS * options.context_tokens:
         return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: {why}")
     units = plural(len(index.text_chunks), "text unit")
-    return RoutedMethod(SOURCES, 1.0, f"{SOURCES}: {why}, so what they say is read whole, {units}")
+    return RoutedMethod(SOURCES, 1.0, f"{SOURCES}: {why}, so these documents are read whole: {units}")
 
 
 def _share_reported(index: IndexSnapshot, level: int) -> float:
@@ -196,7 +196,7 @@ def _answer_otherwise(search: Search, choice: RoutedMethod) -> Answer | None:
 def _reasons(found: Mapping[str, float], sign: int, names: list[str]) -> str:
     shown = ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
     told = (_SAID[name][0 if sign > 0 else 1].format(names=shown) for name in weightiest_cues(found, sign))
-    return ", ".join(list(dict.fromkeys(filter(None, told)))[:_MOST_REASONS]) or _NOTHING[sign]
+    return ", and ".join(list(dict.fromkeys(filter(None, told)))[:_MOST_REASONS]) or _NOTHING[sign]
 
 
 #: Of the log-odds that a question asks for something in particular; see ``benchmarks/routing.py``.

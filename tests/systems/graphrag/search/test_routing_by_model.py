@@ -78,7 +78,7 @@ def test_the_way_is_the_models_and_its_reason_is_told(
     answer = opened("").ask(question)
     assert answer.method == {"global": "C1"}.get(method, method)
     assert answer.why
-    assert answer.why.startswith(f"{method}: So I was told (a model chose)")
+    assert answer.why.startswith(f"{method}: So I was told (chosen by a model)")
     assert routed(answer) == (method, True)
     assert answer.usage.calls == answer.calls
     (body,) = chooser.bodies
@@ -147,7 +147,7 @@ def test_where_all_replies_are_nonsense_the_rules_choose_and_the_answer_says_so(
     answer = opened("").ask(WHOLE)
     assert answer.method == "local"
     assert answer.why
-    assert answer.why.startswith("no usable reply of the model, so that rules chose; local: ")
+    assert answer.why.startswith("the model gave no usable reply, so rules chose; local: ")
     assert routed(answer) == ("no method", False)
     assert answer.problems[0].startswith("route: ")
     assert answer.usage.calls > 1
@@ -182,7 +182,7 @@ def test_where_rules_leave_nothing_open_no_model_is_asked(
 ) -> None:
     answer = opened("").ask(question, **more)
     assert chooser.bodies == []
-    assert "a model chose" not in (answer.why or "")
+    assert "chosen by a model" not in (answer.why or "")
 
 
 def test_an_engine_without_a_model_leaves_it_to_the_rules_and_says_so(
@@ -190,7 +190,7 @@ def test_an_engine_without_a_model_leaves_it_to_the_rules_and_says_so(
 ) -> None:
     answer = opened(", engine: extractive").ask(WHOLE)
     assert answer.method == "local"
-    assert (answer.why or "").startswith("the engine asks no model, so that rules chose; local: ")
+    assert (answer.why or "").startswith("the engine uses no model, so rules chose; local: ")
     assert chooser.bodies == []
 
 

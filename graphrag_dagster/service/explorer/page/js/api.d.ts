@@ -247,9 +247,11 @@ export interface CorpusEntry {
   version: string | null;
 }
 
-/** The corpora that can be asked. */
+/** The corpora that can be asked, and those that cannot yet. */
 export interface CorpusList {
   corpora: CorpusEntry[];
+  /** names of the corpora that have not been indexed yet */
+  unindexed: string[];
 }
 
 /** How many rows of each sort a corpus has; ``tokens`` are those of all text units. */
@@ -760,6 +762,7 @@ export interface Node {
  *
  * Attributes:
  *     corpus: its name.
+ *     description: its subject, as the settings say; null where they do not.
  *     version: of the snapshot that is read.
  *     published: when that was published, UTC in ISO 8601.
  *     counts: how much there is of everything.
@@ -768,11 +771,16 @@ export interface Node {
  *     default_method: the one that is taken where none is named.
  *     default_level: k of Ck where none is named, at most the deepest there is.
  *     engine: what answers: extractive, or llm.
+ *     index_model: name of the model that the index was made with; null where none was used.
+ *     answer_model: name of the model that answers; null where none does.
+ *     unread: at most 50 files that were not read, then those that were read in part.
+ *     questions: at most six to begin with, the corpus's own first.
  *     unclustered: entities that are in no community.
  *     notes: what was put aside or is open, a sentence each.
  */
 export interface Overview {
   corpus: string;
+  description: string | null;
   version: string | null;
   published: string | null;
   counts: Counts;
@@ -781,6 +789,10 @@ export interface Overview {
   default_method: string | null;
   default_level: number | null;
   engine: string | null;
+  index_model: string | null;
+  answer_model: string | null;
+  unread: UnreadFile[];
+  questions: string[];
   unclustered: number;
   notes: string[];
 }
@@ -1095,6 +1107,20 @@ export interface Units {
   total: number;
   offset: number;
   units: DocumentUnit[];
+}
+
+/**
+ * A file that was not read, or only in part.
+ *
+ * Attributes:
+ *     path: below the folder of the corpus.
+ *     reason: why, for people; empty where none is known.
+ *     in_part: some of it was read.
+ */
+export interface UnreadFile {
+  path: string;
+  reason: string;
+  in_part: boolean;
 }
 
 /** The usage of a task, and how many replies had to be repaired; all zero for the extractive engine. */

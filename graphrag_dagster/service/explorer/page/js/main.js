@@ -2,12 +2,13 @@
 
 import { showAsk } from "./ask/ask_page.js";
 import { addressOf, placeOf } from "./base/addresses.js";
-import { element, fill, link, name } from "./base/dom.js";
-import { failure, loading, message } from "./base/messages.js";
+import { fill } from "./base/dom.js";
+import { failure, loading } from "./base/messages.js";
 import { corpusPath, SourceError, serverSource } from "./base/source.js";
 import { showCommunity } from "./browse/community_page.js";
 import { showEntity } from "./browse/entity_page.js";
 import { showFound } from "./browse/find_page.js";
+import { showCorpora } from "./corpora/corpora_page.js";
 import { showChanges } from "./documents/changes_page.js";
 import { showDocument } from "./documents/document_page.js";
 import { fileSource } from "./embedded/embedded.js";
@@ -32,8 +33,8 @@ const PAGES = {
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const source = fileSource() ?? serverSource();
 
-/** @type {import("./shell/shell.js").CorpusEntry[]} */
-let corpora = [];
+/** @type {import("./api.d.ts").CorpusList | null} */
+let listing = null;
 /** @type {import("./api.d.ts").Overview | null} */
 let overview = null;
 let shownAddress = "";
@@ -49,15 +50,25 @@ async function show() {
   delete main.dataset.shown;
   document.title = "Explorer";
   try {
-    if (!corpora.length) corpora = (await source.get("/corpora")).corpora;
+    // What the first page says of each corpus may have changed since.
+    if (!listing?.corpora.length || !place.corpus) {
+      /** @type {import("./api.d.ts").CorpusList} */
+      const found = await source.get("/corpora");
+      listing = found;
+    }
     if (signal.aborted) return;
-    if (!place.corpus && corpora.length === 1 && corpora[0]) {
+    const { corpora } = listing;
+    if (!place.corpus && !source.live && corpora[0]) {
+      // A file holds one corpus and answers no questions.
       // Meanwhile somebody may have gone to an address, of which the event is still to come.
       if (!placeOf(location.hash).corpus) location.replace(addressOf(corpora[0].name));
       return;
     }
     drawShell(place, corpora, source.live);
-    if (!place.corpus) return showCorpora();
+    if (!place.corpus) {
+      overview = null;
+      return await showCorpora(main, source, listing, afresh);
+    }
     if (overview?.corpus !== place.corpus) {
       overview = null;
       fill(main, loading(place.corpus));
@@ -73,25 +84,15 @@ async function show() {
     if (error instanceof SourceError && error.kind === "unauthorized") return showLogin(main, afresh);
     fill(main, failure(error, place.corpus, afresh));
   } finally {
-    if (!signal.aborted) main.dataset.shown = place.page;
+    if (!signal.aborted) main.dataset.shown = place.corpus ? place.page : "corpora";
   }
 }
 
 /** Forget what was loaded, and show it anew. */
 function afresh() {
-  corpora = [];
+  listing = null;
   overview = null;
   show();
-}
-
-/** List the corpora, where there are several or none. */
-function showCorpora() {
-  if (!corpora.length) {
-    const how = "Create one from a folder of documents: graphrag-dagster index PATH";
-    return fill(main, message("There are no corpora yet", how));
-  }
-  const listed = corpora.map((one) => element("li", {}, link(addressOf(one.name), name(one.name))));
-  fill(main, element("h1", {}, "Corpora"), element("ul", { class: "corpora" }, ...listed));
 }
 
 document.querySelector("a.skip")?.addEventListener("click", (event) => {

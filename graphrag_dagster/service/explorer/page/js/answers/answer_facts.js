@@ -1,7 +1,15 @@
 // @ts-check
-import { counted, number } from "../base/wording.js";
+import { counted, number, spoken } from "../base/wording.js";
 
 /** @typedef {import("../api.d.ts").AnswerBody} AnswerBody */
+
+/** @type {Record<string, [string, string]>} what can be read, one and several of it, where an s is not all */
+const READ_KINDS = {
+  source: ["passage", "passages"],
+  entity: ["entity", "entities"],
+  summary: ["summary", "summaries"],
+  community: ["community", "communities"],
+};
 
 /**
  * What an answer took, and what was left out on the way, a few words each.
@@ -13,15 +21,31 @@ export function answerFacts(answer) {
   const chunks = answer.scores.length > 1 ? ` in ${counted(answer.scores.length, "chunk")}` : "";
   return [
     answer.seconds === null ? "" : `${number(answer.seconds)} s`,
-    answer.engine === "extractive" && !calls ? "no model used" : counted(calls, "model call"),
+    answer.engine === "extractive" && !calls ? "without a model" : counted(calls, "model call"),
     calls ? `${counted(input_tokens, "token")} in, ${number(output_tokens)} out` : "",
-    answer.context.length ? `${counted(answer.context.length, "row")} read${chunks}` : "",
+    answer.context.length ? `${readCounts(answer)} read${chunks}` : "",
     repaired ? `${counted(repaired, "reply", "replies")} repaired` : "",
     answer.dropped ? `${counted(answer.dropped, "partial answer")} unusable` : "",
     answer.removed_citations
-      ? `${counted(answer.removed_citations, "citation")} removed because their rows were not in the context`
+      ? `${counted(answer.removed_citations, "citation")} removed, because what they cite was not read`
       : "",
   ].filter(Boolean);
+}
+
+/**
+ * What an answer was written from, by kind.
+ * @param {AnswerBody} answer
+ * @returns {string}
+ */
+function readCounts({ context }) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { kind } of context) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const told = [...counts].map(([kind, count]) => {
+    const [one, many] = READ_KINDS[kind] ?? [spoken(kind), `${spoken(kind)}s`];
+    return counted(count, one, many);
+  });
+  return told.join(", ");
 }
 
 /**
@@ -58,8 +82,10 @@ export function supportSentence(answer) {
     : "";
   const judged = counts.all - counts.general;
   if (!judged) return general.trim();
-  const doubtful = `Of ${counted(judged, "statement")}, ${parts.join(" and ")} by the cited words.`;
-  return (
-    (parts.length ? doubtful : `All ${counted(judged, "statement")} supported by the cited words.`) + general
-  );
+  const doubtful = `Of ${counted(judged, "statement")}, ${parts.join(" and ")} by the words they cite.`;
+  const sound =
+    judged === 1
+      ? "The statement is supported by the words it cites."
+      : `All ${number(judged)} statements are supported by the words they cite.`;
+  return (parts.length ? doubtful : sound) + general;
 }

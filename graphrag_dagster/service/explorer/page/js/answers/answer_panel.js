@@ -82,7 +82,7 @@ export function answerPanel(view, run, card, changed) {
         fill(actions, seconds, stop);
         fill(text, stream.node);
       }
-      if (run.text) fill(status, "Streaming; citations are not checked yet.");
+      if (run.text) fill(status, "Answering… Citations are not checked yet.");
       return;
     }
     clearInterval(tick);
@@ -114,7 +114,7 @@ function answered({ answer, asked }, older) {
     answer.level === null || answer.method === `C${answer.level}` ? "" : ` at level C${answer.level}`;
   const by = answer.method === asked.method ? "" : ` by ${answer.method}`;
   const begin = answer.refused ? "No answer was found" : "Answered";
-  const state = older ? " From an earlier snapshot of this corpus." : "";
+  const state = older ? " From an earlier index of this corpus." : "";
   return `${begin}${by}${by || asked.level === null ? level : ""}: ${answerFacts(answer).join(" · ")}.${state}`;
 }
 

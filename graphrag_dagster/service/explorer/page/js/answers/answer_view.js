@@ -1,7 +1,7 @@
 // @ts-check
 
 import { element } from "../base/dom.js";
-import { counted } from "../base/wording.js";
+import { number } from "../base/wording.js";
 import { markdown } from "../markdown/markdown.js";
 import { supportSentence } from "./answer_facts.js";
 import { citeMark, sourceEntry } from "./citations.js";
@@ -15,7 +15,7 @@ import { answerTrace } from "./trace.js";
 const NARROW = 800;
 const KNOWLEDGE = /^LLM:\s?verify$/i;
 const NOTHING_NEAR =
-  "No model was called: no sentence in the context is close enough to the question. Try the documents' own words and names.";
+  "No model was called: no sentence that was read is close enough to the question. Try the documents' own words and names.";
 /** @type {Alone} */
 const NOTHING_ALONE = { statements: new Set(), sources: new Set() };
 
@@ -59,7 +59,7 @@ function sourcesView(entries, compared) {
   return element(
     "details",
     { class: "sources", open: !compared || innerWidth > NARROW },
-    element("summary", {}, element("h4", {}, counted(entries.size, "source"))),
+    element("summary", {}, element("h4", {}, `Sources (${number(entries.size)})`)),
     element("ol", {}, ...listed),
   );
 }

@@ -3,7 +3,7 @@ import { addressOf } from "../base/addresses.js";
 import { element, link, name } from "../base/dom.js";
 import { facts } from "../base/parts.js";
 import { addressOfWords } from "../base/place.js";
-import { number } from "../base/wording.js";
+import { number, spoken } from "../base/wording.js";
 import { evidenceView } from "./steps.js";
 import { whyFold } from "./why_fold.js";
 
@@ -126,7 +126,10 @@ function sourceEvidence(corpus, { evidence }) {
   });
   const page = TABLE_PAGES[evidence.table];
   const title = name(evidence.title || evidence.key);
-  const from = evidence.table === "query" ? "of the query" : `of ${evidence.table}`;
+  const from =
+    evidence.table === "query"
+      ? "of the query"
+      : `of the table ${spoken(evidence.table.split(".").at(-1) ?? "")}`;
   return element(
     "div",
     { class: "row-evidence" },

@@ -83,7 +83,7 @@ function costs(first, second, one, other) {
     "Statements",
     "Of these, in doubt",
     "Sources",
-    "Rows read",
+    "Items read",
     "Time",
     "Model calls",
     "Model tokens",

@@ -16,7 +16,7 @@ const KINDS = {
   instance: "found in",
   names: "merged names",
   decision: "decision on two names",
-  context: "written from",
+  context: "context",
   row: "row of an imported graph",
   triple: "statement of the graph",
 };
@@ -84,11 +84,12 @@ function stepHead(step, corpus, linked) {
   const [unit] = step.steps;
   // All that was found of one thing is called alike: what tells it apart is where it was found.
   const found = step.kind === "instance" && unit?.kind === "text_unit" ? unit.title : step.title;
+  const kind = KINDS[step.kind] ?? spoken(step.kind);
   const title = name(found || spoken(step.kind));
   return element(
     "span",
     { class: "step-head" },
-    element("span", { class: "kind" }, KINDS[step.kind] ?? spoken(step.kind)),
+    kind !== found && element("span", { class: "kind" }, kind),
     " ",
     address ? link(address, title) : title,
     linked && stepFacts(step),
@@ -160,7 +161,7 @@ function stepFacts(step) {
   const { engine, description_engine: describer } = step.facts;
   if (typeof engine === "string") told.push(`made ${madeBy(engine)}`);
   if (typeof describer === "string") told.push(`description made ${madeBy(describer)}`);
-  if (step.facts.valid === false) told.push("was not in its context");
+  if (step.facts.valid === false) told.push("was not among what it was written from");
   return told.length ? element("span", { class: "facts muted" }, told.join(" · ")) : null;
 }
 

@@ -46,7 +46,7 @@ export function answerTrace(view, answer) {
     traceContext(view, answer),
     traceFurther(answer),
   ];
-  return answerFold("How this answer was made", parts, "question, steps, context rows");
+  return answerFold("How this answer was made", parts, "question, steps, what was read");
 }
 
 /** @param {AnswerBody} answer */
@@ -63,7 +63,7 @@ function traceQuestion(answer) {
     "div",
     {},
     facts([
-      ["Search method", answer.level === null ? answer.method : `${answer.method}, level C${answer.level}`],
+      ["Method", answer.level === null ? answer.method : `${answer.method}, level C${answer.level}`],
       [
         "Restricted to",
         scope &&
@@ -72,7 +72,7 @@ function traceQuestion(answer) {
       ["Restrictions", scope && answerAccount(scope.filters)],
       ["Notes", scope && answerAccount(scope.notes)],
       ["Searched only", named(true)],
-      ["Favoured", named(false)],
+      ["Preferred", named(false)],
     ]),
   );
 }
@@ -131,15 +131,15 @@ function traceContext(view, answer) {
       ...(chunked ? [number(one.chunk + 1)] : []),
       one.used ? "yes" : "no",
     ]);
-  const columns = ["Kind", "Row", "Tokens", ...(chunked ? ["Chunk"] : []), "Used"];
+  const columns = ["Kind", "Item", "Tokens", ...(chunked ? ["Chunk"] : []), "Used"];
   const scores =
     chunked && facts([["Helpfulness of the chunks (0–100)", answer.scores.map(number).join(", ")]]);
   return (
     rows.length > 0 &&
     answerFold(
-      "Context rows",
-      [scores, answerTable("Context rows", columns, rows)],
-      counted(rows.length, "row"),
+      "What was read",
+      [scores, answerTable("What was read", columns, rows)],
+      counted(rows.length, "item"),
     )
   );
 }
@@ -216,6 +216,7 @@ function traceSection(view, section) {
 function traceCell(view, value, links) {
   const [first, ...others] = links;
   if (typeof value !== "string") return answerAccount(value);
+  if (!value.trim()) return "–";
   if (first && !others.length) return traceLink(view, first.kind, first.record_id, name(value));
   const text = value.includes("\n") ? element("pre", {}, element("code", {}, value)) : name(value, 300);
   const numbered = links.flatMap((one, place) => [
@@ -228,5 +229,6 @@ function traceCell(view, value, links) {
 /** @param {AnswerBody} answer */
 function traceFurther(answer) {
   const further = Object.entries(answer).filter(([key]) => !TRACE_TOLD.has(key));
-  return further.length > 0 && answerFold("Further", [answerAccount(Object.fromEntries(further))]);
+  const told = answerAccount(Object.fromEntries(further));
+  return told !== null && answerFold("More details", [told]);
 }

@@ -74,7 +74,7 @@ export function askForm(view, asking, send) {
     element(
       "div",
       { class: "choices" },
-      labelled("method", "Search method", method),
+      labelled("method", "Method", method),
       levelField,
       labelled("compare", "Compare with", compare),
       button("Ask", submit, { class: "primary", type: "submit" }),
@@ -142,7 +142,7 @@ function methodChooser(id, methods, chosen, nothing) {
 function chooser(id, options, chosen, others = []) {
   const option = (/** @type {{value: string, label: string}} */ one) =>
     element("option", { value: one.value, selected: one.value === chosen }, one.label);
-  const group = element("optgroup", { label: "Conditions for comparisons" }, ...others.map(option));
+  const group = element("optgroup", { label: "For comparisons" }, ...others.map(option));
   const made = element("select", { id }, ...options.map(option), others.length > 0 && group);
   return /** @type {HTMLSelectElement} */ (made);
 }

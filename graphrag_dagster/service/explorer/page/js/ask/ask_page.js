@@ -10,7 +10,7 @@ import { message, remark } from "../base/messages.js";
 import { titled } from "../base/view.js";
 import { askAddress, historyView, keepAsked } from "../shell/history.js";
 import { showLogin } from "../shell/login.js";
-import { examplesView } from "./ask_examples.js";
+import { exampleQuestions } from "./ask_examples.js";
 import { askForm } from "./ask_form.js";
 
 /** @typedef {import("../base/view.js").View} View */
@@ -42,7 +42,7 @@ export async function showAsk(view) {
   fill(view.main, element("h1", {}, "Ask"), form, results, card.node);
   if (typing) view.main.querySelector("textarea")?.focus({ preventScroll: true });
   if (asking.question) showResults(view, asking, results, card, false);
-  else await showBeginning(view, results);
+  else showBeginning(view, results);
 }
 
 /**
@@ -87,11 +87,18 @@ function whyNot(view) {
  * @param {View} view
  * @param {HTMLElement} results
  */
-async function showBeginning(view, results) {
-  const before = historyView(view.overview.corpus);
-  fill(results, element("div", { class: "ask-start" }, element("div", { class: "examples-room" }), before));
-  const examples = await examplesView(view);
-  if (!view.signal.aborted && examples) results.querySelector(".examples-room")?.append(examples);
+function showBeginning(view, results) {
+  const questions = exampleQuestions(view.overview);
+  fill(
+    results,
+    element(
+      "div",
+      { class: "ask-start" },
+      questions &&
+        element("section", { class: "examples" }, element("h2", {}, "Example questions"), questions),
+      historyView(view.overview.corpus),
+    ),
+  );
 }
 
 /**

@@ -25,7 +25,7 @@ export async function orGone(view, what, loading) {
       view.main,
       message(
         `This ${what} is not in the current snapshot`,
-        "It may have been removed when the corpus was published again, or have another name now.",
+        "It may have been removed when the corpus was indexed again, or have another name now.",
         link(addressOf(corpus, "find"), "Search for it"),
         link(addressOf(corpus, "changes"), "See what changed"),
         link(addressOf(corpus), "Go to the map"),

@@ -49,7 +49,7 @@ export function failure(error, corpus, again) {
   const retry = button("Try again", again, { class: "primary" });
   const home = link(addressOf(corpus), "Go to the map");
   if (kind === "unreachable") return message("Cannot reach the server", text, retry);
-  if (kind === "corpus_not_ready") return message("Nothing to show yet", text, retry);
+  if (kind === "corpus_not_ready") return message("Not indexed yet", text, retry);
   if (kind === "corpus_not_found") return message("Corpus not found", text, link("#/", "All corpora"));
   if (kind.endsWith("_not_found")) return message("Not in the current snapshot", text, home);
   if (kind === "not_in_file") return message("Not in this file", text, home);

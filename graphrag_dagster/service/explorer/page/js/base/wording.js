@@ -2,7 +2,8 @@
 
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const SMALL = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
-const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "long" });
 
 /**
  * A number for people.
@@ -30,9 +31,27 @@ export function counted(count, one, many = `${one}s`) {
  * @returns {string}
  */
 export function moment(moment) {
+  return formatted(moment, MOMENT);
+}
+
+/**
+ * The day of a moment in local time.
+ * @param {string} moment ISO 8601; one without a zone is UTC
+ * @returns {string}
+ */
+export function day(moment) {
+  return formatted(moment, DAY);
+}
+
+/**
+ * @param {string} moment
+ * @param {Intl.DateTimeFormat} format
+ * @returns {string}
+ */
+function formatted(moment, format) {
   const zoned = /(Z|[+-]\d\d:?\d\d)$/.test(moment) ? moment : `${moment.replace(" ", "T")}Z`;
   const read = new Date(zoned);
-  return Number.isNaN(read.getTime()) ? moment : DAY.format(read);
+  return Number.isNaN(read.getTime()) ? moment : format.format(read);
 }
 
 /**
@@ -41,5 +60,7 @@ export function moment(moment) {
  * @returns {string}
  */
 export function spoken(text) {
+  // The usual name of this type of entity says little to people.
+  if (text === "GEO") return "place";
   return text.replaceAll("_", " ").toLowerCase();
 }

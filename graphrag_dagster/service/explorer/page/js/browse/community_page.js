@@ -27,10 +27,10 @@ export async function showCommunity(view) {
   if (!community || signal.aborted) return;
   titled(community.title.slice(0, 160), view);
   const members = section("Members", element("div", { class: "pairs" }, memberList(view, community, path)));
-  const inside = section("Split into", childList(view, community));
+  const inside = section("Parts", childList(view, community));
   const cites = community.citations.length > 0 && citationList(community.citations, place.corpus);
   const why = unfolding(
-    "Why the report says this",
+    "What the report is based on",
     "Looking up what it was written from…",
     signal,
     async () => {
@@ -55,9 +55,9 @@ export async function showCommunity(view) {
         ),
         jumps([
           [`Members (${number(community.members_total)})`, members],
-          [`Split into (${number(community.children_total)})`, community.children_total > 0 && inside],
-          [`What it cites (${number(community.citations.length)})`, cites],
-          ["Why the report says this", community.statements.length > 0 && why],
+          [`Parts (${number(community.children_total)})`, community.children_total > 0 && inside],
+          [`Sources (${number(community.citations.length)})`, cites],
+          ["What the report is based on", community.statements.length > 0 && why],
         ]),
       ),
       element(
@@ -97,17 +97,17 @@ function communityAside(view, community) {
         ],
       ],
       ["Report written", reportEngine(community)],
-      ["Number in reports", String(community.number)],
+      ["ID in reports", String(community.number)],
     ]),
     section(
-      "Lies in",
+      "Part of",
       community.path.length
         ? element(
             "ol",
             { class: "plain" },
             ...community.path.map((cell) => element("li", {}, cellLine(cell, corpus))),
           )
-        : element("p", { class: "remark" }, "It is at the coarsest level and has no parent."),
+        : element("p", { class: "remark" }, "Nothing larger: it is at the top level."),
       element("p", {}, link(map, "Show in the map")),
     ),
   ];
@@ -118,7 +118,7 @@ function communityAside(view, community) {
  * @returns {import("../base/dom.js").Child[]}
  */
 function reportEngine(community) {
-  if (!community.engine) return ["not at all"];
+  if (!community.engine) return ["not written"];
   const honest =
     community.engine === "extractive"
       ? "without a model: quotations, chosen by rules"

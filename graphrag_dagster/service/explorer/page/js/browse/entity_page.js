@@ -29,9 +29,9 @@ export async function showEntity(view) {
   if (!entity || signal.aborted) return;
   titled(entity.title.slice(0, LONGEST_TITLE), view);
   const neighbours = section("Neighbours", neighbourList(view, entity, path));
-  const mentions = section("Where it is named", mentionList(view, entity, path));
+  const mentions = section("Mentions", mentionList(view, entity, path));
   const claims = entity.claims_total > 0 && section("Claims", claimList(entity));
-  const why = unfolding("Why it is here", "Looking up what it was made from…", signal, async () => {
+  const why = unfolding("Where it comes from", "Looking up what it was made from…", signal, async () => {
     const step = await source.get(corpusPath(place.corpus, "why", "entity", place.id));
     return stepTree(step, place.corpus);
   });
@@ -48,9 +48,9 @@ export async function showEntity(view) {
         element("p", { class: "lead" }, entityTold(entity)),
         jumps([
           [`Neighbours (${number(entity.neighbours_total)})`, neighbours],
-          [`Where it is named (${number(entity.mentions.total)})`, mentions],
+          [`Mentions (${number(entity.mentions.total)})`, mentions],
           [`Claims (${number(entity.claims_total)})`, claims],
-          ["Why it is here", why],
+          ["Where it comes from", why],
         ]),
       ),
       element("aside", { class: "beside", "aria-label": "About this entity" }, entityAside(view, entity)),
@@ -64,7 +64,7 @@ export async function showEntity(view) {
  * @returns {string}
  */
 function entityTold(entity) {
-  const named = `Named in ${counted(entity.frequency, "text unit")} of ${counted(entity.documents, "document")}`;
+  const named = `Mentioned in ${counted(entity.frequency, "text unit")} of ${counted(entity.documents, "document")}`;
   if (!entity.degree) return `${named}, related to no other entity.`;
   return `${named}, related to ${counted(entity.degree, "other entity", "other entities")}.`;
 }
@@ -89,7 +89,7 @@ function entityDescription(entity) {
  */
 function describedBy(engine) {
   if (engine === "as_is") return "The texts say only this about it.";
-  return `Merged from what the texts say, ${madeBy(engine)}.`;
+  return `Combined from the texts ${madeBy(engine)}.`;
 }
 
 /**
@@ -111,7 +111,7 @@ function entityAside(view, entity) {
         spelled && element("ul", { class: "plain" }, ...names.map(spelling)),
       ],
       ["Extracted", counted(entity.instances, "time")],
-      ["Number in reports", String(entity.number)],
+      ["ID in reports", String(entity.number)],
     ]),
     section(
       "Communities",
@@ -176,12 +176,12 @@ function neighbourList(view, entity, path) {
  */
 function mentionList(view, entity, path) {
   const { mentions, total } = entity.mentions;
-  if (!total) return element("p", { class: "remark" }, "No passage is known.");
+  if (!total) return element("p", { class: "remark" }, "No mention is known.");
   return growing({
     held: mentions,
     total,
     atOnce: 10,
-    what: "places",
+    what: "mentions",
     draw: (one) => placeView(one, view.place.corpus),
     load: async (offset) => (await view.source.get(`${path}/mentions`, { offset, limit: 50 })).mentions,
     signal: view.signal,

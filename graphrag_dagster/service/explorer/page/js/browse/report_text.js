@@ -57,7 +57,7 @@ function citationMarks(numbers, citations, corpus) {
     if (first instanceof HTMLElement) first.focus();
   });
   more.className = "cite";
-  more.title = "Show all that is cited here";
+  more.title = "Show all sources cited here";
   more.setAttribute("aria-label", `Show ${others.length / 2} more citations`);
   return [...marks, more];
 }
@@ -75,7 +75,7 @@ function citationMark(citation, corpus) {
   if (!address)
     return element(
       "span",
-      { class: "cite invalid", title: `${told}, which was not in its context` },
+      { class: "cite invalid", title: `${told}, which was not among what it was written from` },
       `[${citation.number}?]`,
     );
   const mark = link(address, String(citation.number));
@@ -127,12 +127,12 @@ export function citationList(citations, corpus) {
   open.setAttribute("aria-expanded", "false");
   open.setAttribute("aria-controls", "citations");
   return section(
-    "What it cites",
+    "Sources",
     element(
       "p",
       {},
-      `The report cites ${counted(citations.length, "thing")}`,
-      invalid > 0 ? `; ${number(invalid)} of them were not in its context. ` : ". ",
+      `The report cites ${counted(citations.length, "source")}`,
+      invalid > 0 ? `; ${number(invalid)} of them were not among what it was written from. ` : ". ",
       open,
     ),
     list,

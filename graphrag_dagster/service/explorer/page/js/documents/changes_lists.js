@@ -19,7 +19,7 @@ const SORTS = [
 const NOT_LISTED = "Their names are not kept: nothing remains of documents that were edited or removed.";
 
 /**
- * What came, went and changed between two snapshots.
+ * What was added, removed and changed between two snapshots.
  * @param {View} view
  * @param {Changes} changes
  * @returns {HTMLElement}
@@ -52,7 +52,7 @@ function changeTable(changes) {
     ...SORTS.map(([key, title]) => ({ title, of: changes[key] })),
     { title: "Relationships", of: changes.relationships },
   ];
-  const heads = ["came", "went", "changed"];
+  const heads = ["added", "removed", "changed"];
   return element(
     "table",
     { class: "change-counts" },
@@ -94,8 +94,8 @@ function changeTable(changes) {
 function differenceLists(view, found, page, beforeIsShown, afterIsShown) {
   /** @type {[string, string, Differences["came"], number, boolean][]} */
   const lists = [
-    ["came", "+", found.came, found.came_total, afterIsShown],
-    ["went", "−", found.went, found.went_total, beforeIsShown],
+    ["added", "+", found.came, found.came_total, afterIsShown],
+    ["removed", "−", found.went, found.went_total, beforeIsShown],
     [
       "changed",
       "~",

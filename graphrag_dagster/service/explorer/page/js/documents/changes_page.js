@@ -35,7 +35,7 @@ export async function showChanges(view) {
     element(
       "p",
       { class: "lead" },
-      "Each publication of a corpus is kept as a snapshot for a while. Here two are compared.",
+      "Each time a corpus is indexed, the result is kept as a snapshot for a while. Compare two of them here.",
     ),
     snapshots.length > 1 && snapshotChooser(view, snapshots, before, after),
     results,
@@ -69,7 +69,7 @@ function changesTroubled(view, error) {
     "p",
     {},
     view.place.query.has("before")
-      ? "One of these snapshots no longer exists, or there is none before it. "
+      ? "One of these snapshots no longer exists, or there is no earlier one. "
       : "Only this snapshot is kept, so there is nothing to compare it with. ",
     `${NOT_KEPT} `,
     view.place.query.has("before") &&

@@ -18,25 +18,27 @@ export function impactView(impact, corpus) {
     "div",
     { class: "impact" },
     element("ul", {}, ...told.map((one) => element("li", {}, one))),
-    impactList("Entities that would go", impact.entities.filter(goes), (row) => entityLink(row, corpus)),
-    impactList("Entities that would be named less often", impact.entities.filter(stays), (row) => [
+    impactList("Entities that would be removed", impact.entities.filter(goes), (row) =>
+      entityLink(row, corpus),
+    ),
+    impactList("Entities that would be mentioned less often", impact.entities.filter(stays), (row) => [
       entityLink(row, corpus),
       element("span", { class: "muted" }, ` text units ${row.frequency} → ${row.frequency_after}`),
     ]),
-    impactList("Relationships that would go", impact.relationships.filter(goes), relationshipEnds),
-    impactList("Relationships that would weigh less", impact.relationships.filter(stays), (row) => [
+    impactList("Relationships that would be removed", impact.relationships.filter(goes), relationshipEnds),
+    impactList("Relationships that would become weaker", impact.relationships.filter(stays), (row) => [
       relationshipEnds(row),
       element("span", { class: "muted" }, ` weight ${number(row.weight)} → ${number(row.weight_after)}`),
     ]),
     impactList("Claims", impact.claims, (row) => [
       element("bdi", {}, row.description),
-      element("span", { class: "muted" }, row.gone ? " would go" : " would be said less often"),
+      element("span", { class: "muted" }, row.gone ? " would be removed" : " would be made less often"),
     ]),
     impactList("Communities that would lose members", impact.communities, (row) => [
       communityLink(row.community_id, row.title ?? `Community ${row.human_readable_id}`, corpus),
       element("span", { class: "muted" }, ` C${row.level}, members ${row.size} → ${row.size_after}`),
     ]),
-    impactList("Reports whose context includes it", impact.reports, (row) => [
+    impactList("Reports written from it", impact.reports, (row) => [
       communityLink(row.report_id, row.title, corpus),
       element("span", { class: "muted" }, ` C${row.level}`),
     ]),
@@ -66,44 +68,50 @@ function impactSentences({ counts, totals, copies }) {
   const told = [
     [
       many("text_units_gone"),
-      `${counted(many("text_units_gone"), "text unit")} of ${number(totals.text_units ?? 0)} would go.`,
+      `${counted(many("text_units_gone"), "text unit")} of ${number(totals.text_units ?? 0)} would be removed.`,
     ],
     [
       many("entities_gone"),
-      `${counted(many("entities_gone"), "entity", "entities")} of ${number(totals.entities ?? 0)} would go: only this document names them.`,
+      `${counted(many("entities_gone"), "entity", "entities")} of ${number(totals.entities ?? 0)} would be removed: only this document mentions them.`,
     ],
     [
       many("entities_less"),
-      `${counted(many("entities_less"), "entity", "entities")} would be named less often.`,
+      `${counted(many("entities_less"), "entity", "entities")} would be mentioned less often.`,
     ],
     [
       many("relationships_gone"),
-      `${counted(many("relationships_gone"), "relationship")} of ${number(totals.relationships ?? 0)} would go.`,
+      `${counted(many("relationships_gone"), "relationship")} of ${number(totals.relationships ?? 0)} would be removed.`,
     ],
-    [many("relationships_less"), `${counted(many("relationships_less"), "relationship")} would weigh less.`],
+    [
+      many("relationships_less"),
+      `${counted(many("relationships_less"), "relationship")} would become weaker.`,
+    ],
     [
       many("claims_gone"),
-      `${counted(many("claims_gone"), "claim")} of ${number(totals.claims ?? 0)} would go.`,
+      `${counted(many("claims_gone"), "claim")} of ${number(totals.claims ?? 0)} would be removed.`,
     ],
-    [many("claims_less"), `${counted(many("claims_less"), "claim")} would be said less often.`],
+    [many("claims_less"), `${counted(many("claims_less"), "claim")} would be made less often.`],
     [
       many("communities_less"),
       `${counted(many("communities_less"), "community", "communities")} would lose members.`,
     ],
     [
       many("reports_again"),
-      `${counted(many("reports_again"), "report")} of ${number(totals.reports ?? 0)} would be written again at most.`,
+      `At most ${counted(many("reports_again"), "report")} of ${number(totals.reports ?? 0)} would be rewritten.`,
     ],
     [
       many("descriptions_again"),
-      `${counted(many("descriptions_again"), "description")} would be merged again at most.`,
+      `At most ${counted(many("descriptions_again"), "description")} would be rewritten.`,
     ],
     [
       many("summaries_again"),
-      `${counted(many("summaries_again"), "summary", "summaries")} of CoTeRAG would be written again at most.`,
+      `At most ${counted(many("summaries_again"), "summary", "summaries")} of CoTeRAG would be rewritten.`,
     ],
-    [many("context_nodes_gone"), `${counted(many("context_nodes_gone"), "context node")} would go.`],
-    [many("answers_citing"), `${counted(many("answers_citing"), "saved answer")} cite it.`],
+    [many("context_nodes_gone"), `${counted(many("context_nodes_gone"), "context node")} would be removed.`],
+    [
+      many("answers_citing"),
+      `${counted(many("answers_citing"), "saved answer cites", "saved answers cite")} it.`,
+    ],
   ];
   const said = told.filter(([count]) => count > 0).map(([, sentence]) => sentence);
   const same = copies.length

@@ -36,7 +36,7 @@ export async function showDocument(view) {
     signal,
     async () => impactView(await source.get(`${path}/impact`), place.corpus),
   );
-  const entities = section("What it names", namedList(view, document));
+  const entities = section("Entities", namedList(view, document));
   fill(
     main,
     element(
@@ -50,7 +50,7 @@ export async function showDocument(view) {
         element("p", { class: "lead" }, documentTold(document)),
         jumps([
           ["Text", text],
-          [`What it names (${number(document.entities_total)})`, entities],
+          [`Entities (${number(document.entities_total)})`, entities],
           [`Text units (${number(document.units_total)})`, units],
           ["What would change without it", without],
         ]),
@@ -73,7 +73,7 @@ export async function showDocument(view) {
  */
 function documentTold(document) {
   const { units_total: units, entities_total: entities } = document;
-  return `${counted(document.characters, "character")}, read in ${counted(units, "text unit")}; names ${counted(entities, "entity", "entities")}.`;
+  return `${counted(document.characters, "character")}, read in ${counted(units, "text unit")}; mentions ${counted(entities, "entity", "entities")}.`;
 }
 
 /**
@@ -84,9 +84,9 @@ function documentFacts(document) {
   const { file, metadata } = document;
   return facts([
     ["File", element("bdi", {}, document.path)],
-    ["Row of the file", document.row === null ? null : number(document.row + 1)],
+    ["Row in the file", document.row === null ? null : number(document.row + 1)],
     [
-      "What became of the file",
+      "Status",
       file && [
         file.incomplete ? element("strong", {}, "Read in part") : spoken(file.status),
         file.format && `, as ${file.format}`,
@@ -95,7 +95,7 @@ function documentFacts(document) {
       ],
     ],
     ["Date", document.date],
-    ["Number", String(document.number)],
+    ["ID in reports", String(document.number)],
     ...Object.entries(metadata).map(
       ([key, value]) =>
         /** @type {[string, Node]} */ ([
@@ -136,11 +136,11 @@ function namedList(view, document) {
           "div",
           {},
           link(addressOf(view.place.corpus, "entity", one.entity_id), name(one.title)),
-          element("span", { class: "muted" }, ` ${spoken(one.type)} · ${counted(one.mentions, "place")}`),
+          element("span", { class: "muted" }, ` ${spoken(one.type)} · ${counted(one.mentions, "mention")}`),
         ),
       load: async () => [],
       signal: view.signal,
     }),
-    left > 0 && element("p", { class: "remark" }, `and ${number(left)} more that it names less often`),
+    left > 0 && element("p", { class: "remark" }, `and ${number(left)} more that it mentions less often`),
   );
 }

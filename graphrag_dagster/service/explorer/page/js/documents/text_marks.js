@@ -73,9 +73,9 @@ export function markToggles(text, shown, draw) {
     "fieldset",
     { class: "marks" },
     element("legend", {}, "Marked in the text"),
-    markToggle("entities", ["entities, which are ", element("span", { class: "named" }, "underlined links")]),
+    markToggle("entities", ["entities: ", element("span", { class: "named" }, "underlined links")]),
     text.claims.length > 0 &&
-      markToggle("claims", ["claims, which are ", element("span", { class: "claimed" }, "dotted below")]),
+      markToggle("claims", ["claims: ", element("span", { class: "claimed" }, "dotted line below")]),
     citedLegend(),
   );
 
@@ -104,8 +104,8 @@ function citedLegend() {
   return element(
     "span",
     { class: "legend-cited" },
+    "cited words: ",
     element("mark", { class: "cited" }, "framed"),
-    " is what was cited",
   );
 }
 

@@ -48,7 +48,7 @@ export function nodeFinder(drawn, choose) {
     });
     const more = found.length - shown.length;
     if (!found.length)
-      shown.push(element("li", { class: "remark" }, "No node in the drawing has this name."));
+      shown.push(element("li", { class: "remark" }, "No entity in the graph has this name."));
     if (more > 0) shown.push(element("li", { class: "remark" }, `and ${more} more`));
     fill(hits, ...shown);
     hits.hidden = false;

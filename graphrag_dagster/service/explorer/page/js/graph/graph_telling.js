@@ -16,18 +16,18 @@ import { graphAddress } from "../map/map_state.js";
 export function drawnTold(drawn) {
   const edges = drawn.edges.length;
   if (!drawn.aggregated && !drawn.edges_left_out) {
-    const between = edges ? ` and ${counted(edges, "edge")} between them` : "";
-    return `${counted(drawn.drawn, "entity", "entities")}${between} drawn.`;
+    const between = edges ? ` and ${counted(edges, "relationship")} between them` : "";
+    return `${counted(drawn.drawn, "entity", "entities")}${between} shown.`;
   }
-  const told = [`${number(drawn.drawn)} most connected of ${number(drawn.entities)} entities drawn`];
-  if (!drawn.aggregated) told[0] = `${counted(drawn.drawn, "entity", "entities")} drawn`;
+  const told = [`${number(drawn.drawn)} most connected of ${number(drawn.entities)} entities shown`];
+  if (!drawn.aggregated) told[0] = `${counted(drawn.drawn, "entity", "entities")} shown`;
   const groups = drawn.nodes.filter((node) => node.kind === "community").length;
   if (groups) {
-    const gathered = `${number(drawn.aggregated)} gathered in ${counted(groups, "community", "communities")}`;
-    told.push(drawn.nodes.some((node) => node.kind === "rest") ? `${gathered} and a rest` : gathered);
-  } else if (drawn.aggregated) told.push(`${number(drawn.aggregated)} gathered in one`);
-  told.push(`${counted(edges, "edge")} drawn`);
-  if (drawn.edges_left_out) told.push(`${counted(drawn.edges_left_out, "lighter edge")} left out`);
+    const gathered = `${number(drawn.aggregated)} grouped into ${counted(groups, "community", "communities")}`;
+    told.push(drawn.nodes.some((node) => node.kind === "rest") ? `${gathered} and a remainder` : gathered);
+  } else if (drawn.aggregated) told.push(`${number(drawn.aggregated)} grouped into one`);
+  told.push(`${counted(edges, "relationship")} shown`);
+  if (drawn.edges_left_out) told.push(`${counted(drawn.edges_left_out, "weaker relationship")} left out`);
   return `${told.join(", ")}.`;
 }
 
@@ -56,7 +56,7 @@ export function graphLegend(drawn, emphasise) {
   const told = ["Larger dots have more neighbours."];
   if (drawn.aggregated) told.push("Rings are groups of entities; larger rings have more.");
   if (drawn.communities.length) told.push("Colour: community.");
-  const legend = element("ul", { class: "graph-legend", "aria-label": "Communities drawn" }, ...shown);
+  const legend = element("ul", { class: "graph-legend", "aria-label": "Communities shown" }, ...shown);
   return element("div", {}, element("p", { class: "muted" }, told.join(" ")), legend);
 }
 
@@ -89,8 +89,8 @@ export function fillNodeCard(card, view, drawn, place, close) {
     told.push(counted(node.size, "neighbour"));
     ways.push(link(addressOf(view.place.corpus, "entity", node.id), "Open its page"));
   } else {
-    told.push(`${counted(node.members, "entity", "entities")} gathered, each with few neighbours`);
-    if (node.kind === "community") ways.push(link(graphAddress(view, node.id), "Zoom into it"));
+    told.push(`${counted(node.members, "entity", "entities")} grouped, each with few neighbours`);
+    if (node.kind === "community") ways.push(link(graphAddress(view, node.id), "Zoom in on it"));
   }
   if (community) {
     ways.push(

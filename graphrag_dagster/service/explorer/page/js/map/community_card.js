@@ -21,7 +21,7 @@ export function ratingLegend(cells) {
   return element(
     "div",
     { class: "rating-legend" },
-    element("span", { id: "rating-legend" }, "Colour: rating by the report, of 10"),
+    element("span", { id: "rating-legend" }, "Colour: importance, 0 to 10"),
     element("ul", { "aria-labelledby": "rating-legend" }, ...steps),
   );
 }
@@ -37,7 +37,7 @@ export function fillCommunityCard(card, view, state, cell) {
   const report = link(reportAddress(view, cell.community_id), "Read the report");
   const graph = link(graphAddress(view, cell.community_id), "Show its graph");
   const parts =
-    cell.children > 0 && link(cellAddress(view, cell), `Open its ${counted(cell.children, "part")}`);
+    cell.children > 0 && link(cellAddress(view, cell), `Show its ${counted(cell.children, "part")}`);
   fill(
     card,
     element("h3", {}, name(cell.title)),

@@ -72,7 +72,7 @@ async function drawLater(view, state, graph, most) {
     if (!(error instanceof SourceError)) console.error(error);
     const text = error instanceof Error ? error.message : String(error);
     graph.fail(`The graph cannot be shown. ${text}`);
-    if (!most.hasChildNodes()) fill(most, remark("They come with the graph."));
+    if (!most.hasChildNodes()) fill(most, remark("The list could not be loaded."));
   }
 }
 
@@ -141,14 +141,14 @@ function noCommunities(view, state, found) {
   const shown = element("div", { class: "map-none" });
   if (found.within) {
     fillCommunityCard(shown, view, state, found.within);
-    shown.append(remark("It is not split any further: its members are in the graph."));
+    shown.append(remark("It has no parts of its own; its members are in the graph."));
   } else if (found.cells.length) {
     shown.append(
-      remark(`No text unit mentions them, so they have no ${state.measure}. Choose another size.`),
+      remark(`No text unit mentions them, so they have no ${state.measure}. Size them by members.`),
     );
   } else {
     shown.append(
-      remark("There are no communities: no two entities are related. The graph shows the entities."),
+      remark("There are no communities, because no two entities are related. The graph shows the entities."),
     );
   }
   return shown;
@@ -161,8 +161,8 @@ function noCommunities(view, state, found) {
 function outsideTold(view) {
   const { unclustered } = view.overview;
   if (!unclustered) return null;
-  const told = unclustered === 1 ? "1 entity lies" : `${number(unclustered)} entities lie`;
-  return remark(`${told} in no community, without a relationship to another.`);
+  const told = unclustered === 1 ? "1 entity has" : `${number(unclustered)} entities have`;
+  return remark(`${told} no relationships, and so no community.`);
 }
 
 /**

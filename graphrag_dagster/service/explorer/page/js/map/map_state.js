@@ -105,7 +105,7 @@ export function measured(cell, measure) {
  * @returns {string}
  */
 export function rated(cell) {
-  return cell.rating === null ? "not rated" : `rating ${number(cell.rating)}`;
+  return cell.rating === null ? "not rated" : `importance ${number(cell.rating)}`;
 }
 
 /**

@@ -17,7 +17,7 @@ export function mostConnected(view, drawn) {
     .filter((node) => node.kind === "entity")
     .sort((one, other) => other.size - one.size)
     .slice(0, LISTED);
-  if (!found.length) return remark("No entity is drawn.");
+  if (!found.length) return remark("No entity is shown.");
   const most = Math.max(found[0]?.size ?? 0, 1);
   const rows = found.map((node) => {
     const open = link(addressOf(view.place.corpus, "entity", node.id), name(node.label));

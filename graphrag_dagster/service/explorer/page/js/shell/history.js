@@ -67,7 +67,7 @@ export function historyView(corpus) {
     ),
   );
   const made = element("section", { class: "asked-before" });
-  const clear = button("Forget them", () => {
+  const clear = button("Clear", () => {
     keep(historyKey(corpus), "[]");
     made.remove();
   });
@@ -82,7 +82,7 @@ export function historyView(corpus) {
 /** @param {AskedBefore} one */
 function methodTold({ method, level, compare }) {
   const asked = level === null ? method : `${method} C${level}`;
-  return compare ? `${asked} against ${compare}` : asked;
+  return compare ? `${asked} compared with ${compare}` : asked;
 }
 
 /** @param {string} corpus */

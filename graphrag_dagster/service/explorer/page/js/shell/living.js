@@ -20,13 +20,10 @@ export function watchPublications(source, shown, reload) {
     const now = listed?.corpora.find((/** @type {{name: string}} */ one) => one.name === corpus)?.version;
     if (!now || now === version || shown().version !== version) return;
     const changes = link(addressOf(corpus, "changes", "", { before: version, after: now }), "What changed");
-    const again = button("Show it", () => {
+    const again = button("Show the new index", () => {
       fill(notice);
       reload();
     });
-    fill(
-      notice,
-      element("p", {}, "A newer snapshot of this corpus has been published. ", again, " ", changes),
-    );
+    fill(notice, element("p", {}, "This corpus has been indexed again. ", again, " ", changes));
   }, EVERY_MS);
 }

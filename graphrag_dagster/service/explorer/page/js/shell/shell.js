@@ -3,7 +3,7 @@ import { addressOf } from "../base/addresses.js";
 import { button, element, fill, link, name } from "../base/dom.js";
 
 /** @typedef {import("../base/addresses.js").Place} Place */
-/** @typedef {{name: string, version: string | null}} CorpusEntry */
+/** @typedef {import("../api.d.ts").CorpusEntry} CorpusEntry */
 
 const THEME = "graphrag_dagster.theme";
 const BROWSED = new Set(["entity", "community", "document", "tables", "find", "changes"]);
@@ -16,8 +16,9 @@ const BROWSED = new Set(["entity", "community", "document", "tables", "find", "c
  */
 export function drawShell(place, corpora, asks) {
   const top = /** @type {HTMLElement} */ (document.getElementById("top"));
-  const brand = link(place.corpus ? addressOf(place.corpus) : "#/", "Explorer");
+  const brand = link(place.corpus && !asks ? addressOf(place.corpus) : "#/", "Explorer");
   brand.classList.add("brand");
+  if (asks) brand.title = "All corpora";
   const parts = [brand, corpusChooser(place, corpora)];
   if (place.corpus) parts.push(ways(place, asks), searchForm(place));
   parts.push(themeButton());

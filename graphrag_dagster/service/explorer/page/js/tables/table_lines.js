@@ -8,7 +8,7 @@ export const TABLE_LINES = {
   entities: "People, places, organisations and things that the texts name.",
   communities: "Entities that belong together, each with a report.",
   documents: "What was read, with its text.",
-  files: "Every file that was found, and what became of it.",
+  files: "Every file that was found, and whether it was read.",
   quarantine: "Extracted records that could not be used, with the reason.",
   runs: "Model calls of each run, and their cost.",
   relationships: "Which entities are related, and how strongly.",

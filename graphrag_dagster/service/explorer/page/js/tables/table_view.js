@@ -142,7 +142,7 @@ function headOf(region, column) {
  */
 function tableTold(page, filter) {
   if (!filter) return counted(page.total, "row");
-  return `${number(page.matching)} of ${counted(page.total, "row")} have “${cut(filter, 60)}”`;
+  return `${number(page.matching)} of ${counted(page.total, "row")} contain “${cut(filter, 60)}”`;
 }
 
 /**

