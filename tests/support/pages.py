@@ -34,9 +34,9 @@ _INSTALL = re.compile(r"^(?:python -m )?pip install (?P<folder>\./\S+)$", re.MUL
 #: Where a page says that servers stand; in a test each has a free port.
 _PORTS = ("8080", "8000", "3000")
 #: Seconds that a server may take to answer.
-_PATIENCE = 90
+_PATIENCE = 180
 #: Seconds after which an example counts as hung.
-_LONGEST = 240
+_LONGEST = 600
 
 
 @dataclass(frozen=True)
