@@ -36,7 +36,7 @@ def test_files_that_were_not_read_are_counted_and_not_named(run: Run, home: Path
     (folder / "secret-project.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
     assert run("index", "coast")[0] == 0
     out = run("doctor", "--report")[1]
-    assert "    1 .png: unsupported, .png files are not supported\n" in out
+    assert "    1 .png: unsupported, no reader for .png\n" in out
     assert "secret-project" not in out
 
 

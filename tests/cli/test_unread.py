@@ -25,7 +25,7 @@ MIXED = tables.FILES.frame(
             ("a.txt", "read", None),
             ("b.txt", "duplicate", "the same text"),
             (".git", "ignored", "hidden: its name begins with a dot"),
-            ("c.png", "unsupported", ".png files are not supported"),
+            ("c.png", "unsupported", "no reader for .png"),
             ("[red].json", "failed", "not valid JSON"),
             ("harmless.pdf", "read", "2 running headers left out"),
         ),
@@ -47,7 +47,7 @@ def test_what_was_not_read_or_only_in_part_is_named_with_its_reason(
     assert [row["path"] for row in rows["files_read_in_part"]] == ["x.pdf", "y.pdf", "z.docx"]
     print_unread("town", MIXED)
     out = capsys.readouterr().out.splitlines()
-    assert out[1] == "c.png was not read: .png files are not supported"
+    assert out[1] == "c.png was not read: no reader for .png"
     assert [out[0], *out[2:]] == [
         "[red].json was not read: not valid JSON",
         "2 .pdf files were read in part: e.g. 14 glyphs without text (x.pdf, y.pdf)",
@@ -72,16 +72,16 @@ def test_nothing_is_said_where_all_was_read(capsys: pytest.CaptureFixture[str]) 
     ("rows", "line"),
     [
         (
-            [(f"docs/{n:02}.rst", "unsupported", ".rst files are not supported") for n in range(54)],
-            "54 .rst files were not read: .rst files are not supported (docs/00.rst, docs/01.rst, docs/02.rst, "
+            [(f"docs/{n:02}.rst", "unsupported", "no reader for .rst") for n in range(54)],
+            "54 .rst files were not read: no reader for .rst (docs/00.rst, docs/01.rst, docs/02.rst, "
             "docs/03.rst, docs/04.rst and 49 more)",
         ),
         (
             [
-                (name, "unsupported", "files without an extension are not supported")
+                (name, "unsupported", "no reader for files without an extension")
                 for name in ("LICENSE", ".a/b")
             ],
-            "2 files were not read: files without an extension are not supported (.a/b, LICENSE)",
+            "2 files were not read: no reader for files without an extension (.a/b, LICENSE)",
         ),
         (
             [
@@ -114,7 +114,7 @@ def test_the_commands_and_the_explorer_name_them(run: Run, home: Path) -> None:
     for name in ("b.xyz", "c.xyz"):
         (folder / name).write_text("x")
     part = "odd.txt was read in part: 1 places are not valid utf-8"
-    unread = "2 .xyz files were not read: .xyz files are not supported (b.xyz, c.xyz)"
+    unread = "2 .xyz files were not read: no reader for .xyz (b.xyz, c.xyz)"
     for command in (("index", "coast"), ("show", "coast")):
         code, out, err = run(*command)
         assert (code, part in out, unread in out) == (0, True, True), out + err

@@ -170,8 +170,7 @@ class _Gathering:
     def _outcome(self, path: str, kind: str | None, data: bytes, sha256: str) -> _Outcome:
         if kind is None:
             extension = PurePosixPath(path).suffix.lower()
-            files = f"{extension} files" if extension else "files without an extension"
-            return _Outcome("unsupported", [f"{files} are not supported"])
+            return _Outcome("unsupported", [f"no reader for {extension or 'files without an extension'}"])
         if sha256 in self._path_of_hash:
             return _Outcome("duplicate", ["the same bytes"], duplicate_of=self._path_of_hash[sha256])
         contents = self._reader.read(kind, data, self._source(path))

@@ -78,7 +78,7 @@ def test_files_that_were_not_read_are_listed_with_the_reason(
             tables.FILES: {
                 "path": ["a.txt", "b.png", "c.pdf", "d.txt", "e.tmp"],
                 "status": ["read", "unsupported", "read", "failed", "ignored"],
-                "reason": [None, ".png files are not supported", "page 2 is an image", None, "ignored"],
+                "reason": [None, "no reader for .png", "page 2 is an image", None, "ignored"],
                 "incomplete": [False, False, True, False, False],
             }
         }
@@ -87,7 +87,7 @@ def test_files_that_were_not_read_are_listed_with_the_reason(
     assert (found.counts.files_not_read, found.counts.files_read_in_part) == (2, 1)
     assert [(one.path, one.reason, one.in_part) for one in found.unread] == [
         ("d.txt", "", False),
-        ("b.png", ".png files are not supported", False),
+        ("b.png", "no reader for .png", False),
         ("c.pdf", "page 2 is an image", True),
     ]
 

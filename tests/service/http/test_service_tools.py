@@ -59,7 +59,8 @@ def test_the_tools_are_typed_and_described(library: FaultyLibrary) -> None:
 def test_tools_give_structured_results(library: FaultyLibrary) -> None:
     async def use(client: Client) -> None:
         listed = (await client.call_tool("list_corpora", {})).structured_content
-        assert listed == {"corpora": [{"name": n, "version": "snapshot 1"} for n in library.known]}
+        known = [{"name": n, "version": "snapshot 1"} for n in library.known]
+        assert listed == {"corpora": known, "unindexed": []}
         wishes = {"response_type": "list of 3 points", "general_knowledge": False}
         filters = {"documents": ["strike"], "date_to": "2015"}
         asked = {**QUESTION, "method": "local", **wishes, "filters": filters}
