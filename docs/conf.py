@@ -29,6 +29,6 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#7cc0ea", "color-brand-content": "#7cc0ea"},
 }
 html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_css_files = ["site.css"]
 html_copy_source = False
 copybutton_exclude = ".linenos, .gp, .go"
