@@ -1,7 +1,7 @@
 """The examples of a page of the documentation, run as its reader would.
 
-- ``sh``: run by bash, one after the other in the same folder, with the variables that were exported. A server alone
-  is started in the background, waited for, and ended with the page.
+- ``sh``: run by bash, one after the other in the same folder, with the variables that were exported. A server in the
+  last line is started in the background, waited for, and ended with the page.
 - ``text`` right after it: lines of the output, in this order; ``…`` stands for what is left out.
 - ``yaml``, ``toml`` and ``python`` that begin with a comment that names a file are written there.
 - other ``yaml``: settings of a corpus. Other ``python``: a script.
@@ -142,9 +142,11 @@ class Reader:
         for one in _INSTALL.finditer(text):
             self._install(self.folder / one["folder"])
         text = _INSTALL.sub(":", text)
-        if _SERVER.match(text) and len(text.strip().splitlines()) == 1:
-            self._serve(text.strip())
-            return None
+        *before, last = text.strip().splitlines()
+        if _SERVER.match(last):
+            said = self._run("\n".join(before), exit_code) if before else None
+            self._serve(last.partition(" #")[0].rstrip())
+            return said
         state = self.folder / ".state"
         keep = f"trap 'env -0 > {shlex.quote(str(state))}' EXIT\nset -e\n"
         said = self._call(["bash"], exit_code, keep + text)
