@@ -106,14 +106,14 @@ def test_earlier_questions_are_kept_here_and_can_be_forgotten(page: "Page", serv
     asked = page.locator(".examples a").first.inner_text()
     page.locator(".examples a").first.click()
     answers_of(page)
-    page.get_by_role("link", name="Ask").click()
+    page.get_by_role("link", name="Ask", exact=True).click()
     texts = page.locator(".asked-before a")
     texts.nth(1).wait_for()
     assert texts.all_inner_texts() == [asked, "<b>Old?</b>"]
     texts.last.click()
     page.wait_for_url("**/ask?q=*Old*")
     answers_of(page)
-    page.get_by_role("link", name="Ask").click()
+    page.get_by_role("link", name="Ask", exact=True).click()
     page.get_by_role("button", name="Clear").click()
     assert page.evaluate("key => localStorage.getItem(key)", key) == "[]"
     assert page.locator(".asked-before").count() == 0

@@ -119,7 +119,7 @@ def test_a_community_that_is_not_split_leads_to_its_page_and_to_its_graph(page: 
     card.get_by_role("heading", name=leaf["title"]).wait_for()
     card.get_by_role("link", name="Show its graph").click()
     page.wait_for_url(f"**/map?within={leaf['community_id']}&view=graph")
-    page.get_by_text("It is not split any further").wait_for()
+    page.get_by_text("It has no parts of its own").wait_for()
     _drawn(page)
     assert page.locator(".graph-told").inner_text().startswith(f"{leaf['size']} entities")
 

@@ -76,13 +76,13 @@ def test_marks_of_a_text_are_links_that_can_be_turned_off(page: "Page") -> None:
     text = page.locator(".document-text")
     words, marks = text.inner_text(), text.locator("a.named").count()
     assert marks > 20
-    page.get_by_label("entities, which are").uncheck()
+    page.get_by_label("entities: ").uncheck()
     assert text.locator("a").count() == 0
     assert text.inner_text() == words
     page.reload()
     page.wait_for_selector("#main[data-shown]")
     assert text.locator("a").count() == 0
-    page.get_by_label("entities, which are").check()
+    page.get_by_label("entities: ").check()
     assert text.locator("a.named").count() == marks
     named = text.locator("a.named").first
     title = named.get_attribute("title")
@@ -93,9 +93,9 @@ def test_marks_of_a_text_are_links_that_can_be_turned_off(page: "Page") -> None:
 
 def test_what_would_change_without_a_document_is_told_when_asked(page: "Page") -> None:
     go_to(page, f"harbour/document/{_first(page, 'harbour', 'documents')}")
-    assert page.get_by_text("only this document names them").count() == 0
+    assert page.get_by_text("only this document mentions them").count() == 0
     page.get_by_role("button", name="What would change without it").click()
-    page.get_by_text("only this document names them").wait_for()
+    page.get_by_text("only this document mentions them").wait_for()
     page.get_by_text("Entities that would be removed").click()
     assert page.locator(".impact details[open] a").first.is_visible()
 
