@@ -4,7 +4,7 @@ from importlib.metadata import version as installed_version
 
 project = "graphrag_dagster"
 author = "The graphrag_dagster authors"
-copyright = "The graphrag_dagster authors"  # noqa: A001 - Sphinx calls it so
+project_copyright = "The graphrag_dagster authors"
 version = release = installed_version("graphrag-dagster")
 html_title = f"graphrag_dagster {version}"
 

@@ -107,7 +107,7 @@ def options(
 ) -> None:
     """Hold the options that stand before a command; without one, say what to do next."""
     if context.invoked_subcommand is None:
-        from graphrag_dagster.cli.commands.start_commands import say_what_next
+        from graphrag_dagster.cli.welcome import say_what_next
 
         say_what_next()
 
@@ -218,7 +218,7 @@ def doctor(
     not needed; 1 it is not usable.
     """
     if report:
-        from graphrag_dagster.cli.commands.report_commands import print_report
+        from graphrag_dagster.cli.bug_report import print_report
 
         if fix:
             raise typer.BadParameter("--report writes nothing; drop --fix")
