@@ -139,7 +139,8 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
             yield from _rows(annotation, f"{prefix}{name}.")
             continue
         default = field.get_default(call_default_factory=True, validated_data={})
-        shown = "" if default in (PydanticUndefined, None) else f"`{default}`"
+        plain = list(default) if isinstance(default, tuple) else default
+        shown = "" if plain in (PydanticUndefined, None) else f"`{plain}`"
         choices = [one for one in field.metadata if isinstance(one, NamedChoice)]
         told = _names(choices[0]) if choices else _type(annotation)
         yield f"| `{prefix}{name}` | {told} | {shown} | {field.description} |"

@@ -35,9 +35,9 @@ from dagster import (
     multi_asset,
 )
 
-from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel.catalogue.registry import requested_stages_for, stages, systems
-from graphrag_dagster.kernel.pipeline.orchestration.asset_checks import AssetCheck
+from graphrag_dagster.kernel.pipeline.orchestration.asset_checks import AssetCheck, BoundsCheck
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import (
     CORPUS,
@@ -54,7 +54,7 @@ from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, 
 from graphrag_dagster.kernel.pipeline.sql_models.loader import SqlModel, our_models
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, Step, StepRun, Stored
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, groups
-from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace
+from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import WrittenTable
 from graphrag_dagster.kernel.tables import VECTOR, Table
@@ -113,10 +113,14 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
                 **shared,
             )
         )
-    # The first asset's check also covers the step's other tables.
-    checks = [AssetCheck(table, step.side_tables if not n else ()) for n, table in enumerate(step.assets)]
+    checks: list[AssetCheck | BoundsCheck] = [
+        # The first asset's check also covers the step's other tables.
+        *(AssetCheck(table, step.side_tables if not n else ()) for n, table in enumerate(step.assets)),
+        *(BoundsCheck(rule) for rule in bounds_rules() if rule.table in step.assets),
+    ]
 
-    # A backfill policy would limit a run to one corpus, but tag it with a range of partitions.
+    # Dagster takes no backfill policy for one run a partition. Named, it would tag the run with a range of
+    # partitions instead, and the results of checks would lose theirs (1.13.27).
     @multi_asset(
         name=step.name,
         specs=specs,
@@ -134,7 +138,7 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
 
 
 def _step(
-    step: Step, checks: Sequence[AssetCheck], context: AssetExecutionContext
+    step: Step, checks: Sequence[AssetCheck | BoundsCheck], context: AssetExecutionContext
 ) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
     """Run a step: read its inputs, make the tables, write them in one transaction, report and check."""
     begin, run = monotonic(), _run_of(context)
@@ -201,6 +205,11 @@ def _version(table: Table, rows: _Rows) -> str:
 
 def _run_of(context: AssetExecutionContext) -> StepRun:
     resources = {name: getattr(context.resources, resource_key(name)) for name in _RESOURCES}
+    if context.has_partition_key_range and len(context.partition_keys) > 1:
+        raise CorpusError(
+            f"a run makes one corpus, and this one was launched for {', '.join(context.partition_keys)}; "
+            "launch a backfill of them, which makes a run for each"
+        )
     corpus = context.partition_key
     return StepRun(
         corpus=corpus,

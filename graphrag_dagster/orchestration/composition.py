@@ -33,6 +33,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.orchestration.assets import ASSETS, jobs
 from graphrag_dagster.orchestration.automation import SCHEDULES, SENSORS
+from graphrag_dagster.orchestration.freshness import FRESHNESS_JOB, fresh, morning
 
 
 def compose(
@@ -74,8 +75,9 @@ def compose(
     }
     return Definitions(
         assets=_described(owners, group_prefix),
-        jobs=jobs(executor),
-        schedules=SCHEDULES,
+        asset_checks=[fresh],
+        jobs=[*jobs(executor), FRESHNESS_JOB],
+        schedules=[*SCHEDULES, morning],
         sensors=SENSORS,
         resources=resources,
     )

@@ -1,6 +1,6 @@
 """Rules that tables must meet before anything is built on them, and the integrity of every table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -99,7 +99,44 @@ _OWN = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class BoundsRule:
+    """A number that is to lie within bounds; a check of its own, which only warns.
+
+    Attributes:
+        table: the table that it is of.
+        name: of the check.
+        description: what the number is.
+        value: returns the number; None if there is nothing to measure.
+        bounds: returns the least and the largest expected value.
+    """
+
+    table: Table
+    name: str
+    description: str
+    value: Callable[[CheckedPlace], float | None]
+    bounds: Callable[[CorpusSettings], tuple[float, float]]
+
+    def measured(self, place: CheckedPlace) -> tuple[bool, Mapping[str, float]]:
+        """Return whether the number is as expected, and the number with its bounds by name."""
+        least, most = self.bounds(place.settings)
+        value = self.value(place)
+        if value is None:
+            return True, {"least": least, "most": most}
+        return least <= value <= most, {"value": round(value, 6), "least": least, "most": most}
+
+
 def rules() -> Sequence[TableRule]:
     """Return the rules of the kernel and of all systems."""
-    targets = [system.rules for system in systems().values() if system.rules]
-    return (*_OWN, *(rule for target in targets for rule in load_target(target)))
+    return (*_OWN, *(rule for rule in _of_systems() if isinstance(rule, TableRule)))
+
+
+def bounds_rules() -> Sequence[BoundsRule]:
+    """Return the bounds of all systems."""
+    return [rule for rule in _of_systems() if isinstance(rule, BoundsRule)]
+
+
+def _of_systems() -> Iterator[TableRule | BoundsRule]:
+    for system in systems().values():
+        if system.rules:
+            yield from load_target(system.rules)

@@ -179,3 +179,8 @@ class PublishingSettings(Section):
     keep: Annotated[int, Field(ge=1)] = Field(
         3, description="number of the newest published snapshots to keep; rollback returns to one of them"
     )
+    stale_after_hours: Annotated[float, Field(gt=0)] = Field(
+        48.0,
+        description="hours since the last index after which the check `fresh` warns in Dagster, if files or "
+        "settings have changed since",
+    )

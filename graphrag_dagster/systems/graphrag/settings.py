@@ -135,6 +135,24 @@ class GleaningSettings(Section):
     )
 
 
+class ExpectedExtraction(Section):
+    """What Dagster's checks of an extraction expect; they warn, and stop nothing."""
+
+    entities_per_unit: tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(ge=0)]] = Field(
+        (0.5, 150.0), description="least and most entities of a text unit on average"
+    )
+    quarantined: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.02, description="largest share of text units that are quarantined"
+    )
+
+    @field_validator("entities_per_unit")
+    @classmethod
+    def _check_order(cls, bounds: tuple[float, float]) -> tuple[float, float]:
+        if bounds[0] > bounds[1]:
+            raise ValueError("the first number must not be larger than the second")
+        return bounds
+
+
 class ExtractionSettings(Section):
     """Entities and relationships."""
 
@@ -183,6 +201,7 @@ class ExtractionSettings(Section):
         description="let the extractive engine also extract noun phrases that are not names, such as `virus "
         "load`, as entities of the type CONCEPT",
     )
+    expected: ExpectedExtraction = Field(default_factory=ExpectedExtraction)
     gliner: GlinerSettings = Field(default_factory=GlinerSettings)
     rebel: RebelSettings = Field(default_factory=RebelSettings)
     device: Literal["auto", "cpu", "cuda"] = Field(

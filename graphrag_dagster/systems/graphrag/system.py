@@ -197,7 +197,7 @@ _STAGES = (
         version=3,
         reads=("corpus",),
         sections=("extraction", "claims", "typing"),
-        without_effect=("extraction.processes",),
+        without_effect=("extraction.expected", "extraction.processes"),
         users=("extraction",),
         kinds=("documents",),
     ),

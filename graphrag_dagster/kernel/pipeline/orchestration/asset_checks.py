@@ -16,10 +16,10 @@ from dagster import (
 
 from graphrag_dagster.kernel.common.printable import printable
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, rules, violations
+from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, rules, violations
 from graphrag_dagster.kernel.tables import Table
 
-#: Name of every check; each asset has one.
+#: Name of the check that each asset has.
 NAME = "valid"
 _MOST_SHOWN = 20
 _DECLARED = "Keys are unique, required values are not null, every reference resolves"
@@ -40,16 +40,7 @@ class AssetCheck:
     def spec(self) -> AssetCheckSpec:
         """Return the check's specification for Dagster."""
         descriptions = [rule.description for rule in rules() if rule.table in (self.table, *self.side_tables)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PreviewWarning)
-            return AssetCheckSpec(
-                NAME,
-                asset=self.key.asset_key,
-                description=". ".join([_DECLARED, *descriptions]),
-                blocking=True,
-                # Per corpus: otherwise one corpus's pass would hide another's failure.
-                partitions_def=CORPUS,
-            )
+        return _spec(self.key, ". ".join([_DECLARED, *descriptions]), blocking=True)
 
     def result(self, place: CheckedPlace) -> AssetCheckResult:
         """Run the check; violations of non-blocking rules alone are a warning."""
@@ -75,3 +66,43 @@ class AssetCheck:
             if rule.table == table:
                 # Problems that stop the run come first.
                 yield from ((f"{where}{problem}", rule.blocking) for problem in rule.problems(place))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsCheck:
+    """The check that a number of a table lies within bounds; nothing waits for it."""
+
+    rule: BoundsRule
+
+    @property
+    def key(self) -> AssetCheckKey:
+        """The check's key in Dagster."""
+        return AssetCheckKey(AssetKey(self.rule.table.asset_key), self.rule.name)
+
+    def spec(self) -> AssetCheckSpec:
+        """Return the check's specification for Dagster."""
+        return _spec(self.key, self.rule.description, blocking=False)
+
+    def result(self, place: CheckedPlace) -> AssetCheckResult:
+        """Measure the number; out of bounds it is a warning."""
+        passed, numbers = self.rule.measured(place)
+        return AssetCheckResult(
+            check_name=self.key.name,
+            asset_key=self.key.asset_key,
+            passed=passed,
+            severity=AssetCheckSeverity.WARN,
+            metadata=numbers,
+        )
+
+
+def _spec(key: AssetCheckKey, description: str, *, blocking: bool) -> AssetCheckSpec:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PreviewWarning)
+        return AssetCheckSpec(
+            key.name,
+            asset=key.asset_key,
+            description=description,
+            blocking=blocking,
+            # Per corpus: otherwise one corpus's pass would hide another's failure.
+            partitions_def=CORPUS,
+        )

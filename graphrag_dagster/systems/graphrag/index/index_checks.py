@@ -6,7 +6,7 @@ import polars as pl
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition
-from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
+from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, TableRule
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     check_ledger,
@@ -21,7 +21,7 @@ from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
     check_names,
 )
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
-from graphrag_dagster.systems.graphrag.settings import GraphSettings, ReportSettings
+from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, GraphSettings, ReportSettings
 
 _NOTHING_READ = (
     "nothing of the corpus could be read, and what was published stays; the model gave no usable replies: "
@@ -114,7 +114,18 @@ def _context_rows_show_records(of: CheckedPlace) -> list[str]:
     return check_context_rows(of.read(tables.REPORT_CONTEXTS), of.read(tables.REPORT_CONTEXT_ROWS), records)
 
 
-RULES: Sequence[TableRule] = (
+def _entities_per_unit(of: CheckedPlace) -> float | None:
+    read = of.read(tables.UNIT_LEDGER).filter(pl.col("state") != "quarantined").height
+    return of.read(tables.GLEANED_ENTITIES).height / read if read else None
+
+
+def _quarantined_share(of: CheckedPlace) -> float | None:
+    ledger = of.read(tables.UNIT_LEDGER)
+    quarantined = ledger.filter(pl.col("state") == "quarantined").height
+    return quarantined / ledger.height if ledger.height else None
+
+
+RULES: Sequence[TableRule | BoundsRule] = (
     TableRule(
         tables.UNIT_LEDGER,
         "Every text unit ends in exactly one state, and its counts match the tables",
@@ -182,5 +193,19 @@ RULES: Sequence[TableRule] = (
         tables.REPORT_CONTEXT_ROWS,
         "Every context has as many rows as it counts, and each shows an existing record",
         _context_rows_show_records,
+    ),
+    BoundsRule(
+        tables.UNIT_LEDGER,
+        "entities_per_unit",
+        "Entities extracted from a text unit on average, as extraction.expected.entities_per_unit says",
+        _entities_per_unit,
+        lambda settings: settings.section(ExtractionSettings).expected.entities_per_unit,
+    ),
+    BoundsRule(
+        tables.UNIT_LEDGER,
+        "quarantined_share",
+        "Share of text units that are quarantined, at most extraction.expected.quarantined",
+        _quarantined_share,
+        lambda settings: (0.0, settings.section(ExtractionSettings).expected.quarantined),
     ),
 )
