@@ -14,6 +14,7 @@ from graphrag_dagster.errors import GraphragError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
+from graphrag_dagster.kernel.pipeline.table_checks import bounds_rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
 from support.disks import files_of_at_most
@@ -94,7 +95,12 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
     (snapshot,) = (metadata for metadata in made if "version" in metadata)
     assert snapshot["explorer"].url == "http://127.0.0.1:8000/#/coast"
     assert snapshot["map"].value.startswith("![Communities of C0](data:image/svg+xml;base64,")
-    assert len(evaluations) == len(indexed_tables)
+    assert [one.check_name for one in evaluations].count("valid") == len(indexed_tables)
+    assert {one.check_name for one in evaluations} == {
+        "valid",
+        "fresh",
+        *(rule.name for rule in bounds_rules()),
+    }
     assert all(evaluation.passed for evaluation in evaluations)
 
 
