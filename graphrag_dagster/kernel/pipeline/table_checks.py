@@ -117,13 +117,13 @@ class BoundsRule:
     value: Callable[[CheckedPlace], float | None]
     bounds: Callable[[CorpusSettings], tuple[float, float]]
 
-    def measured(self, place: CheckedPlace) -> tuple[bool, Mapping[str, float]]:
-        """Return whether the number is as expected, and the number with its bounds by name."""
+    def measured(self, place: CheckedPlace) -> tuple[bool, Mapping[str, float | str]]:
+        """Return whether the number is as expected, and the number and its bounds for display."""
         least, most = self.bounds(place.settings)
-        value = self.value(place)
+        value, expected = self.value(place), f"{least:g} to {most:g}"
         if value is None:
-            return True, {"least": least, "most": most}
-        return least <= value <= most, {"value": round(value, 6), "least": least, "most": most}
+            return True, {"expected": expected}
+        return least <= value <= most, {"value": round(value, 6), "expected": expected}
 
 
 def rules() -> Sequence[TableRule]:
