@@ -1,5 +1,6 @@
 """Hierarchical Leiden communities of the merged graph, and their levels C0, C1, … (paper §3.1.4, §4.1.2)."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +28,19 @@ def empty_hierarchy() -> Hierarchy:
     return Hierarchy(COMMUNITIES.empty(), COMMUNITY_MEMBERS.empty())
 
 
-def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy | None = None) -> Hierarchy:
+def as_hierarchy(
+    graph: Network,
+    memberships: pl.DataFrame,
+    previous: Hierarchy | None = None,
+    taken: Set[int] = frozenset(),
+) -> Hierarchy:
     """Return the rows of ``graph.communities`` and ``graph.community_members``.
 
     Args:
         graph: the whole graph, in which degrees are counted.
         memberships: columns of :data:`MEMBERSHIPS`.
         previous: communities whose ids and small numbers are kept for matching ones.
+        taken: small numbers of other communities.
     """
     node = memberships["node"]
     entries = memberships.with_columns(
@@ -58,7 +65,7 @@ def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy 
         .rename({"degree": "summed_degree"})
         .sort("level", "size", "community_id", descending=[False, True, False])
     )
-    numbers = _numbers(communities["community_id"].to_list(), previous)
+    numbers = _numbers(communities["community_id"].to_list(), previous, taken)
     communities = communities.with_columns(human_readable_id=pl.Series(numbers, dtype=pl.Int32))
     members = entries.with_columns(community_id=pl.col("cluster").replace_strict(ids, return_dtype=pl.String))
     return Hierarchy(
@@ -67,12 +74,13 @@ def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy 
     )
 
 
-def _numbers(ids: list[str], previous: Hierarchy | None) -> list[int]:
+def _numbers(ids: list[str], previous: Hierarchy | None, others: Set[int]) -> list[int]:
     """Return the small number of each id: its previous one, else the smallest free one."""
     known: dict[str, int] = {}
     if previous:
-        known = dict(previous.communities.select("community_id", "human_readable_id").iter_rows())
-    taken = {known[name] for name in ids if name in known}
+        rows = previous.communities.select("community_id", "human_readable_id").iter_rows()
+        known = {name: number for name, number in rows if number not in others}
+    taken = {known[name] for name in ids if name in known} | others
     free = (number for number in range(len(ids) + len(taken)) if number not in taken)
     return [known[name] if name in known else next(free) for name in ids]
 
@@ -254,7 +262,8 @@ _SHOWN = 3
 
 
 def levels(communities: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Return C0 … Ck for k up to max(3, deepest level), with leaves projected downwards.
+    """Return all levels, from the top, C0 or above, to Ck for k = max(3, deepest), with leaves projected
+    downwards.
 
     Ck consists of the communities of level k and the leaves above it, so that each entity is in its deepest
     community at level k or above.
@@ -268,6 +277,7 @@ def levels(communities: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
             by level and entity.
     """
     deepest = max(_SMALLEST_DEEPEST, int(communities.select(pl.max("level").fill_null(0)).item()))
+    top = min(0, int(communities.select(pl.min("level").fill_null(0)).item()))
     frames = [
         members.filter(pl.col("level") <= k)
         .sort("entity_id", "level")
@@ -276,7 +286,7 @@ def levels(communities: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
         .select(
             pl.lit(k, pl.Int32).alias("level"), "entity_id", "community_id", projected=pl.col("found") < k
         )
-        for k in range(deepest + 1)
+        for k in range(top, deepest + 1)
     ]
     return pl.concat(frames)
 

@@ -63,6 +63,24 @@ def network_of(relationships: pl.DataFrame) -> Network:
     return network(relationships.select("weight", source="source_id", target="target_id"))
 
 
+def whole_graph(entities: pl.DataFrame, relationships: pl.DataFrame) -> Network:
+    """Return the graph of rows of ``graph.relationships`` with all ``entities``, isolated ones too."""
+    names = entities["entity_id"].sort()
+    places = names.to_frame("name").with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
+    ends = (
+        relationships.select("source_id", "target_id", "weight")
+        .join(places.rename({"place": "source"}), left_on="source_id", right_on="name")
+        .join(places.rename({"place": "target"}), left_on="target_id", right_on="name")
+        .select(
+            low=pl.min_horizontal("source", "target"),
+            high=pl.max_horizontal("source", "target"),
+            weight="weight",
+        )
+        .sort("low", "high")
+    )
+    return Network(names, *(ends[name].to_numpy() for name in ("low", "high", "weight")))
+
+
 def clustered_part(graph: Network, profile: Profile) -> Network:
     """Return the edges to cluster: all, or those of the largest component in the paper's profile."""
     if profile == "default" or not len(graph.low):

@@ -315,6 +315,11 @@ class CommunitySettings(Section):
         description="share of edges added or removed since the last cold start that triggers the next one; "
         "0: always cold",
     )
+    roots: PositiveInt | None = Field(
+        64,
+        description="most communities at the top: a graph with more C0 communities gets levels above them, "
+        "C-1, C-2, …, at which a global question begins; null: C0 is the top",
+    )
 
     @property
     def leiden(self) -> LeidenOptions:

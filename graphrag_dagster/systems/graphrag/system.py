@@ -177,6 +177,7 @@ _PAPER = MappingProxyType(
         # §3.1.4; the counts of Table 2 are those of the largest component.
         "communities.profile": "paper",
         "communities.start": "cold",
+        "communities.roots": None,
         # §3.1.4: until a community can no longer be partitioned.
         "communities.max_cluster_size": 2,
         # §3.1.6, §4.1.3, Appendix E.3, E.4

@@ -40,7 +40,7 @@ from graphrag_dagster.kernel.tables import CLUSTERING_STATE
 
 #: Nodes stay in their part of a community as long as its modularity is at least this share of what moving
 #: them would give. On real graphs two runs of Leiden differ by one or two percent, in small ones by more.
-_AS_GOOD = 0.95
+AS_GOOD = 0.95
 #: Times that Leiden goes on from its own result where the first is not good enough.
 _PATIENT = 10
 
@@ -135,17 +135,17 @@ def _split(group: Network, before: _Places, options: LeidenOptions, enough: floa
     """Return the new partition of a group, numbered by the smallest node of each cluster."""
     if not len(group.low):
         return np.arange(len(group.names))
-    start = _start_partition(group, before)
+    start = start_partition(group, before)
     found = _leiden(group, start, options)
     best = modularity(group, found, options.resolution)
-    settled = _settle_new_nodes(group, start, before >= 0, found)
-    needed = _AS_GOOD * best if enough is None else enough
+    settled = settle_new_nodes(group, start, before >= 0, found)
+    needed = AS_GOOD * best if enough is None else enough
     if settled.max() > 0 and modularity(group, settled, options.resolution) >= needed:
         return settled
     return found if best >= needed else _leiden(group, start, options, _PATIENT)
 
 
-def _settle_new_nodes(group: Network, start: _Places, known: NDArray[np.bool_], found: _Places) -> _Places:
+def settle_new_nodes(group: Network, start: _Places, known: NDArray[np.bool_], found: _Places) -> _Places:
     """Return the partition in which known nodes stay where they start, and new ones join them as found.
 
     A new node goes to the start that most known nodes of its found cluster have, of equals the smallest; a
@@ -167,13 +167,14 @@ def _settle_new_nodes(group: Network, start: _Places, known: NDArray[np.bool_], 
         .alias("cluster")
     )["cluster"]
     cluster = joined.to_numpy().astype(np.int64)
-    return _start_partition(group, cluster)
+    return start_partition(group, cluster)
 
 
-def _start_partition(group: Network, before: _Places) -> _Places:
+def start_partition(group: Network, before: _Places) -> _Places:
+    """Return the connected parts of the communities of before; -1 is a community of its own."""
     together = (before[group.low] == before[group.high]) & (before[group.low] >= 0)
     roots = connected_components(group.low[together], group.high[together], len(group.names))
-    return _renumber(roots)
+    return renumber(roots)
 
 
 def _leiden(group: Network, start: _Places, options: LeidenOptions, iterations: int = 1) -> _Places:
@@ -182,7 +183,7 @@ def _leiden(group: Network, start: _Places, options: LeidenOptions, iterations: 
     labels = [str(place) for place in range(len(group.names))]
     ends = list(zip(group.low.tolist(), group.high.tolist(), group.weight.tolist(), strict=True))
     linked = np.unique(np.concatenate([group.low, group.high]))
-    begin = _renumber(start[linked]).tolist()
+    begin = renumber(start[linked]).tolist()
     _, found = graspologic_native.leiden(
         [(labels[u], labels[v], w) for u, v, w in ends],
         starting_communities={
@@ -197,10 +198,10 @@ def _leiden(group: Network, start: _Places, options: LeidenOptions, iterations: 
     cluster = len(found) + np.arange(len(labels), dtype=np.int64)
     for label, number in found.items():
         cluster[int(label)] = number
-    return _renumber(cluster)
+    return renumber(cluster)
 
 
-def _renumber(cluster: _Places) -> _Places:
+def renumber(cluster: _Places) -> _Places:
     """Return clusters numbered 0… in the order of their first nodes."""
     _, first, inverse = np.unique(cluster, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)

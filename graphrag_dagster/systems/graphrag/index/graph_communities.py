@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -18,7 +19,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     coverage,
     empty_hierarchy,
 )
-from graphrag_dagster.kernel.graph.undirected_graph import Network
+from graphrag_dagster.kernel.graph.undirected_graph import Network, whole_graph
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
@@ -40,7 +41,12 @@ from graphrag_dagster.kernel.tables import (
     Tables,
 )
 from graphrag_dagster.kernel.tasks.task_ports import RecordKind
-from graphrag_dagster.systems.graphrag.index.community_detection import Start, cluster, previous_clustering
+from graphrag_dagster.systems.graphrag.index.community_detection import (
+    Start,
+    cluster,
+    previous_clustering,
+)
+from graphrag_dagster.systems.graphrag.index.levels_above import with_levels_above, without_levels_above
 from graphrag_dagster.systems.graphrag.reports.report_reuse import AdoptedReport
 from graphrag_dagster.systems.graphrag.settings import CommunitySettings
 
@@ -59,7 +65,7 @@ def adopt_hierarchy(
         entities: rows of ``graph.entities``.
         relationships: rows of ``graph.relationships``.
     """
-    graph = _whole_graph(entities, relationships)
+    graph = whole_graph(entities, relationships)
     ordered = (
         communities.sort("level", "path", "row")
         .unique(["graph", "key"], keep="first", maintain_order=True)
@@ -87,21 +93,6 @@ def adopt_hierarchy(
     ).select(pl.col(name).cast(type_) for name, type_ in MEMBERSHIPS.items())
     hierarchy = as_hierarchy(graph, memberships)
     return hierarchy, _ids(hierarchy, memberships, graph, ordered)
-
-
-def _whole_graph(entities: pl.DataFrame, relationships: pl.DataFrame) -> Network:
-    """The graph with its isolated entities."""
-    names = entities["entity_id"].sort()
-    places = {name: place for place, name in enumerate(names)}
-    ends = relationships.select(
-        pl.col("source_id", "target_id").replace_strict(places, return_dtype=pl.Int64), "weight"
-    )
-    ordered = ends.select(
-        low=pl.min_horizontal("source_id", "target_id"),
-        high=pl.max_horizontal("source_id", "target_id"),
-        weight="weight",
-    ).sort("low", "high")
-    return Network(names, *(ordered[name].to_numpy() for name in ("low", "high", "weight")))
 
 
 def _parents(ordered: pl.DataFrame, there: set[int]) -> dict[int, int | None]:
@@ -275,15 +266,17 @@ def communities(tables: Tables, run: StepRun) -> Iterator[Made]:
     )
     vectors = run.begin(partial(embedded, run, ENTITY_EMBEDDINGS, entities), quiet=True)
     kept = adopt_communities(run, entities, relationships)
+    before = previous_clustering(
+        *map(run.before, (COMMUNITIES, COMMUNITY_MEMBERS, CLUSTERING_STATE, COLD_START_EDGES))
+    )
+    gone_on_from = before.hierarchy if before else None
     if kept:
         hierarchy, begun = kept[0], {"begun": "imported"}
         edges, state = COLD_START_EDGES.empty(), CLUSTERING_STATE.empty()
     else:
         made, how = cluster(
             relationships,
-            previous_clustering(
-                *map(run.before, (COMMUNITIES, COMMUNITY_MEMBERS, CLUSTERING_STATE, COLD_START_EDGES))
-            ),
+            before and replace(before, hierarchy=without_levels_above(before.hierarchy)),
             profile=own.profile,
             options=own.leiden,
             start=run.resource(ClusteringStart).of(own),
@@ -292,6 +285,16 @@ def communities(tables: Tables, run: StepRun) -> Iterator[Made]:
         )
         hierarchy, begun = made.hierarchy, {"profile": own.profile, "begun": how.how, "why": how.why}
         edges, state = made.cold_start_edges, made.state
+        if how.how == "cold":
+            gone_on_from = None
+    hierarchy = with_levels_above(
+        hierarchy,
+        entities,
+        relationships,
+        roots=own.roots,
+        options=own.leiden,
+        previous=gone_on_from,
+    )
     found, members = hierarchy.communities, hierarchy.members
     yield Made(
         COMMUNITIES,

@@ -1,11 +1,13 @@
-with deepest as (
-    select greatest(3, coalesce(max(level), 0)) as level
+with ends as (
+    select
+        least(0, coalesce(min(level), 0)) as top,
+        greatest(3, coalesce(max(level), 0)) as deepest
     from {{ ref('graph.communities') }}
 ),
 
 levels as (
-    select unnest(generate_series(0, level))::integer as level
-    from deepest
+    select unnest(generate_series(top, deepest))::integer as level
+    from ends
 )
 
 select
