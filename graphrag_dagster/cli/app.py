@@ -32,7 +32,8 @@ Method = Annotated[
 Level = Annotated[
     str | None,
     typer.Option(
-        help="Community level of {levelled}, C0 (coarse) to C3 and deeper; default: C1.",
+        help="Community level of {levelled}, C0 (coarse) to C3 and deeper, C-1 and above in large "
+        "corpora; default: as the settings say.",
         show_default=False,
     ),
 ]

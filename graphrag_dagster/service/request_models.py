@@ -27,7 +27,8 @@ from graphrag_dagster.kernel.tasks.task_ports import Engine, Turn, Usage
 METHODS = f"{describe_methods(methods().values())}; default: as the settings of the corpus say"
 LEVELS = (
     f"community level of {' and '.join(one.name for one in methods().values() if one.levelled)}, C0 (few "
-    "broad communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say"
+    "broad communities) to C3 and deeper (many narrow ones), C-1 and above in large corpora; "
+    "default: as the settings of the corpus say"
 )
 RESPONSE_TYPES = (
     "length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 "

@@ -54,7 +54,7 @@ def asked_of(
         index=index,
         count=count,
         settings=settings,
-        level=level_read(require_method(way), level, settings.search),
+        level=level_read(require_method(way), level, settings.search, index),
         question=Question(question).validated(),
         engines=Given(engines),
         support=support,

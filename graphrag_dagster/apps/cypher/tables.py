@@ -97,7 +97,7 @@ COMMUNITY = GraphTable(
     "A community of the hierarchical clustering",
     (
         GraphProperty("community_id", "VARCHAR", "Hash of level and members"),
-        GraphProperty("level", "BIGINT", "0 = root communities"),
+        GraphProperty("level", "BIGINT", "0 = root communities of the clustering; below 0: levels above C0"),
         GraphProperty("size", "BIGINT", "Number of member entities"),
         GraphProperty("is_leaf", "BOOLEAN", "Not split further"),
     ),

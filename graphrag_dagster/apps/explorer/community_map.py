@@ -29,14 +29,14 @@ class Cell:
     Attributes:
         community_id: its id, which is that of its report.
         number: small number by which texts cite its report.
-        level: 0 for the coarsest.
+        level: 0 for the coarsest of the clustering, below 0 for levels above C0.
         title: of its report.
         summary: the first 300 characters of its report's summary, without marks of citations.
         size: member entities.
         value: what is measured: members, or tokens of the distinct text units that mention any of them.
         rating: importance by the report, 0–10; null without a report.
         children: communities that it was split into.
-        parent_id: the community that it was split from; null at level 0.
+        parent_id: the community that it was split from; null at the top.
     """
 
     community_id: str

@@ -264,13 +264,13 @@ class CommunityPage:
     Attributes:
         community_id: its id, which is that of its report.
         number: small number by which texts cite its report.
-        level: 0 for the coarsest.
+        level: 0 for the coarsest of the clustering, below 0 for levels above C0.
         title: of its report.
         summary: the first 300 characters of its report's summary, without marks of citations.
         size: member entities.
         value: the same.
         rating: importance by the report, 0–10; null without a report.
-        parent_id: the community that it was split from; null at level 0.
+        parent_id: the community that it was split from; null at the top.
         rating_explanation: what the rating rests on.
         engine: what wrote the report; null without a report.
         problem: why a model's report was replaced; null where none was.

@@ -163,7 +163,7 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
         levels=levels,
         methods=_method_choices(settings, [one.level for one in levels]) if settings else [],
         default_method=settings.search.method if settings else None,
-        default_level=min(settings.search.level, deepest) if settings else None,
+        default_level=None if settings is None else min(_default_level(settings, levels), deepest),
         engine=(settings.search.engine or settings.engine) if settings else None,
         index_model=_index_model(shown),
         answer_model=_answer_model(settings) if settings else None,
@@ -224,6 +224,14 @@ def _unread(shown: OpenSnapshot) -> list[UnreadFile]:
         *((path, reason, True) for path, reason in partly_read_files(files).iter_rows()),
     ]
     return [UnreadFile(path, reason or "", in_part) for path, reason, in_part in found[:_MOST_LISTED]]
+
+
+def _default_level(settings: CorpusSettings, levels: list[LevelCount]) -> int:
+    """The level of a global question."""
+    if settings.search.level is not None:
+        return settings.search.level
+    top = min((one.level for one in levels), default=0)
+    return top if top < 0 else 1
 
 
 def _method_choices(settings: CorpusSettings, levels: list[int]) -> list[MethodChoice]:

@@ -85,7 +85,7 @@ def draw_graph(shown: OpenSnapshot, level: int | None, within: str | None, most:
 
     Args:
         shown: the snapshot.
-        level: k of Ck; default: 0, or one finer than the community that is drawn.
+        level: k of Ck; default: the top, or one finer than the community that is drawn.
         within: the community that is drawn; default: the whole graph.
         most: most nodes.
 
@@ -119,8 +119,9 @@ def _level(shown: OpenSnapshot, level: int | None, within: str | None) -> int:
     if level is not None:
         check_level(shown, level)
         return level
-    finer = 0 if own is None else own + 1
-    return min(finer, max(levels_of(shown), default=0))
+    known = levels_of(shown)
+    finer = min(known, default=0) if own is None else own + 1
+    return min(finer, max(known, default=0))
 
 
 def _scope(shown: OpenSnapshot, level: int, within: str | None) -> pl.DataFrame:

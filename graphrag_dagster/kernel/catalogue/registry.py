@@ -116,9 +116,9 @@ def methods() -> Mapping[str, SearchMethod]:
 
 
 def method_at_level(level: int) -> SearchMethod:
-    """Return the condition ``C<level>``, derived from ``C0`` for levels deeper than the declared ones."""
+    """Return the condition ``C<level>``, derived from ``C0`` for levels other than the declared ones."""
     name = f"C{level}"
-    text = f"all community reports of level {level}, finer than C0"
+    text = f"all community reports of level {level}, {'finer' if level > 0 else 'coarser'} than C0"
     return methods().get(name) or replace(methods()["C0"], name=name, text=text, level=level)
 
 

@@ -54,7 +54,7 @@ FEATURES = (
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
+_OF_A_LEVEL = re.compile(r"[Cc]-?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ class SearchMethod:
         tables: full names of the tables that it reads or its sources refer to.
         options: keys of the section ``search`` of ``corpus.yaml``, or other sections, that affect answers.
         levelled: whether a community level may be chosen.
+        reads_whole_level: whether it reads all reports of the level, so that it begins at the top where there
+            are levels above C0.
         level: the community level it always reads.
         with_level: the method used instead when a level is chosen.
         condition: whether evaluations compare it by default.
@@ -97,6 +99,7 @@ class SearchMethod:
     tables: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     levelled: bool = False
+    reads_whole_level: bool = False
     level: int | None = None
     with_level: str | None = None
     condition: bool = False

@@ -167,7 +167,7 @@ def _period(which: str, text: str | None) -> Period | None:
     return date.period
 
 
-_LEVEL = re.compile(r"[cC]?(\d{1,3})")
+_LEVEL = re.compile(r"[cC]?(-?\d{1,3})")
 
 
 def level_of(text: str) -> int:
@@ -178,4 +178,4 @@ def level_of(text: str) -> int:
     """
     if found := _LEVEL.fullmatch(text.strip()):
         return int(found[1])
-    raise QuestionError(f"{text!r} is not a community level; give C0, C1, C2, C3 …")
+    raise QuestionError(f"{text!r} is not a community level; give C0, C1, C2, C3 …, or C-1 … above C0")

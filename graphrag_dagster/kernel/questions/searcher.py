@@ -186,7 +186,7 @@ B = TypeVar("B", bound=Basis)
 
 
 def find_method(name: str) -> SearchMethod | None:
-    """Return the search method of a name, ignoring case; includes ``C<k>`` of deeper levels."""
+    """Return the search method of a name, ignoring case; includes ``C<k>`` of other levels."""
     for method_name, method in methods().items():
         if method_name.casefold() == name.casefold():
             return method
@@ -210,20 +210,38 @@ def require_method(name: str) -> SearchMethod:
 
 
 def _is_level_method(name: str) -> bool:
-    return name[:1] in {"C", "c"} and name[1:].isdigit()
+    return name[:1] in {"C", "c"} and name[1:].removeprefix("-").isdigit()
 
 
-def level_read(method: SearchMethod, chosen: int | None, options: "SearchSettings") -> int | None:
+#: Level read where none is chosen.
+_USUAL_LEVEL = 1
+
+
+def level_read(
+    method: SearchMethod, chosen: int | None, options: "SearchSettings", index: IndexSnapshot
+) -> int | None:
     """Return the community level that a search method reads.
 
     Args:
         method: the search method.
         chosen: the requested level.
         options: with the default level.
+        index: the corpus: where it has levels above C0, a method that reads all of a level reads the top one
+            by default. Not so in a part of the corpus: hardly any report of the top is about that part alone.
     """
-    if method.levelled:
-        return options.level if chosen is None else chosen
-    return method.level
+    if not method.levelled:
+        return method.level
+    wanted = options.level if chosen is None else chosen
+    if wanted is not None:
+        return wanted
+    top = index.once(top_level)
+    return top if method.reads_whole_level and top < 0 and not index.restricted else _USUAL_LEVEL
+
+
+def top_level(index: IndexSnapshot) -> int:
+    """Return the coarsest level: 0, or one above C0."""
+    found: int | None = index.communities["level"].min()  # type: ignore[assignment]
+    return min(found or 0, 0)
 
 
 def with_method(basis: B, name: str) -> B:
@@ -233,7 +251,7 @@ def with_method(basis: B, name: str) -> B:
         QuestionError: there is no search method of that name.
     """
     method = require_method(name)
-    return replace(basis, method=method, level=level_read(method, None, basis.options))
+    return replace(basis, method=method, level=level_read(method, None, basis.options, basis.index))
 
 
 def answer_question(search: Search) -> Answer:
@@ -311,7 +329,7 @@ class Searcher:
         from graphrag_dagster.kernel.models.call_estimates import with_support_judging
 
         search_method = require_method(method)
-        level = level_read(search_method, None, self.settings.search)
+        level = level_read(search_method, None, self.settings.search, self.index)
         basis = Basis(
             method=search_method, index=self.index, count=self.count, settings=self.settings, level=level
         )
@@ -370,7 +388,7 @@ class Searcher:
             index=index,
             count=self.count,
             settings=self.settings,
-            level=level_read(method, level, self.settings.search),
+            level=level_read(method, level, self.settings.search, index),
             question=question,
             engines=engines,
             support=self._support,

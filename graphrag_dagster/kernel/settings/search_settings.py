@@ -145,8 +145,10 @@ class SearchSettings(Section):
         "takes several steps, answer each step, and answer from what was found for all of them; at most five "
         "calls more, and small models are bad at it",
     )
-    level: Annotated[int, Field(ge=0, le=100)] = Field(
-        1, description=f"community level of {_deciding('level')}, k of Ck"
+    level: Annotated[int, Field(ge=-100, le=100)] | None = Field(
+        None,
+        description=f"community level of {_deciding('level')}, k of Ck; default: 1, but for a global "
+        "question the top where there are levels above C0 (communities.roots)",
     )
     retrieval: Literal["hybrid", "vector", "lexical"] = Field(
         "hybrid",

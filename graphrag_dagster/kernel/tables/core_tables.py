@@ -517,11 +517,15 @@ COMMUNITIES = Table(
             "Hash of level and members; kept while most members stay, until a cold start",
         ),
         _HUMAN,
-        column("level", "INTEGER", "0 = root communities"),
+        column(
+            "level",
+            "INTEGER",
+            "0 = root communities of the clustering; below 0: levels above C0, see communities.roots",
+        ),
         column(
             "parent_id",
             "VARCHAR",
-            "Parent community; null at level 0",
+            "Parent community; null at the top",
             nullable=True,
             ref="graph.communities.community_id",
         ),
@@ -593,7 +597,7 @@ COMMUNITY_LEVELS = Table(
     "levels (paper §4.1.2)",
     ("level", "entity_id"),
     (
-        column("level", "INTEGER", "k of Ck: 0 … max(3, deepest level)"),
+        column("level", "INTEGER", "k of Ck: the top, 0 or below, … max(3, deepest level)"),
         column("entity_id", "VARCHAR", "Clustered entity", ref="graph.entities.entity_id"),
         column("community_id", "VARCHAR", "Its community at Ck", ref="graph.communities.community_id"),
         column("projected", "BOOLEAN", "The community is a leaf of a higher level"),

@@ -26,7 +26,7 @@ from graphrag_dagster.service.error_responses import documented_errors, without_
 _LARGEST = 2**31 - 1
 Id = Annotated[str, Path(description="its id", max_length=200)]
 CommunityId = Annotated[str | None, Query(description="id of a community", max_length=200)]
-Level = Annotated[int | None, Query(description="the number k of the level Ck", ge=0, le=100)]
+Level = Annotated[int | None, Query(description="the number k of the level Ck", ge=-100, le=100)]
 Offset = Annotated[int, Query(description="how many to skip", ge=0, le=_LARGEST)]
 Limit = Annotated[int, Query(description="most of them", ge=1, le=1_000)]
 Character = Annotated[int | None, Query(description="character of the document's text", ge=0, le=_LARGEST)]

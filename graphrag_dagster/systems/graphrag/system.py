@@ -69,6 +69,7 @@ METHODS = (
         tables=(*TEXT_UNIT_TABLES, *GRAPH_TABLES, *LEVEL_TABLES, *REPORT_TABLES),
         options=(*OVERVIEW_OPTIONS, "level"),
         levelled=True,
+        reads_whole_level=True,
         features=("community reports",),
     ),
     SearchMethod(

@@ -169,11 +169,13 @@ def edges_of(source: ExportSource, queries: Mapping[tuple[str, str, str], str]) 
 
 def own_network(source: ExportSource) -> tuple[Nodes, Edges]:
     """Return the entities, with their units and their community at each level, and what is stated of them."""
-    deepest = source.value("select max(level) from graph_community_levels")
-    levels = range(0 if deepest is None else deepest + 1)
-    columns = "".join(f", l.community_{level}" for level in levels)
+    ends = [source.value(f"select {end}(level) from graph_community_levels") for end in ("min", "max")]
+    levels = range(0) if None in ends else range(ends[0], ends[1] + 1)
+    names = [f"community_{level}" if level >= 0 else f"community_above_{-level}" for level in levels]
+    columns = "".join(f", l.{name}" for name in names)
     found = ", ".join(
-        f"max(c.human_readable_id) filter (m.level = {level}) as community_{level}" for level in levels
+        f"max(c.human_readable_id) filter (m.level = {level}) as {name}"
+        for level, name in zip(levels, names, strict=True)
     )
     joined = f"""
         left join (

@@ -97,10 +97,12 @@ left join records as r
 #: When it is of is no day of its making: the same snapshot is written alike whenever it is.
 PERIOD = "(select coalesce(max(period_end)::varchar, '') from corpus_document_periods)"
 
+#: Their levels begin at 0; ours may begin above C0.
 _COMMUNITIES = f"""
 select
     c.human_readable_id as n, c.community_id as id, c.human_readable_id::bigint as human_readable_id,
-    c.human_readable_id::bigint as community, c.level::bigint as level,
+    c.human_readable_id::bigint as community,
+    (c.level - (select min(level) from graph_communities))::bigint as level,
     coalesce(p.human_readable_id, -1)::bigint as parent, 'Community ' || c.human_readable_id as title,
     {PERIOD} as period, {_NONE}
 from graph_communities as c

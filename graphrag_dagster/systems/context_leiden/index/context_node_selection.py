@@ -287,12 +287,16 @@ def build_context(
 
 
 def partitions(community_levels: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
-    """Return of each level the community of each node, sorted by node.
+    """Return of each level from C0 on the community of each node, sorted by node.
 
     Raises:
         GraphragError: a node stands twice in a level.
     """
-    rows = community_levels.select("level", "entity_id", "community_id").sort("level", "entity_id")
+    rows = (
+        community_levels.filter(pl.col("level") >= 0)
+        .select("level", "entity_id", "community_id")
+        .sort("level", "entity_id")
+    )
     twice = rows.filter(pl.struct("level", "entity_id").is_duplicated())
     if len(twice):
         level, node, _ = twice.row(0)

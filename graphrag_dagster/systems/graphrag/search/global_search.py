@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import polars as pl
 
@@ -20,15 +21,19 @@ from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, SourceUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
+from graphrag_dagster.kernel.questions.searcher import top_level
 from graphrag_dagster.kernel.retrieval.finding import without_favour
 from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
 from graphrag_dagster.kernel.tasks.answering_ports import Rating, ReportRater
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Usage
 from graphrag_dagster.kernel.text.tokenization import encoding_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
+from graphrag_dagster.systems.graphrag.settings import CommunitySettings
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER, RATER
 
 _DIGITS = 12
+#: A report without a rating is followed like the best.
+_MOST_SCORE = 5.0
 
 
 def global_search(search: Search) -> Answer:
@@ -139,7 +144,9 @@ def dynamic_search(search: Search, *, keep_parent: bool = False) -> Answer:
     """Answer a question from those reports that have to do with it, each branch as deep as it does.
 
     The reports of the root communities are rated 0–5. Below each that is relevant, by the rating from which
-    the options have it so, its children are rated, and so on down to the question's level. Of each relevant
+    the options have it so, its children are rated, and so on down to the question's level. Where there are
+    levels above C0 the roots are few, and no level costs more than they do: below the best rated only, as
+    many are rated as there may be roots (at least the children of the best). Of each relevant
     branch the deepest relevant report is read: a report gives way where a child of it is relevant, and stands
     where none is. What was chosen goes through
     :func:`~graphrag_dagster.systems.graphrag.search.map_reduce.map_reduce`; where no root is relevant the
@@ -157,26 +164,43 @@ def dynamic_search(search: Search, *, keep_parent: bool = False) -> Answer:
     rater, answerer = search.engines.task(RATER), search.engines.task(ANSWERER)
     index, options = search.index, search.options
     method = search.method.name
-    level = options.level if search.level is None else search.level
-    search = replace(search, level=level)
+    level = search.level or 0
     reports_of(index, level)
     tree = index.once(_Tree, level)
-    rating = _Rating(tree, rater, search.question.text, search.count, options.context_tokens, options.seed)
+    rating = _Rating(
+        tree,
+        rater,
+        search.question.text,
+        search.count,
+        options.context_tokens,
+        options.seed,
+        most_rated(search),
+    )
     chosen = rating.chosen_reports(options.relevant_from, keep_parent=keep_parent)
     rows = [tree.unit(report_id) for report_id in chosen]
     chunks = fill_chunks(rows, count=search.count, limit=options.context_tokens, seed=options.seed)
+    top = index.once(top_level)
+    # What a global search reads by default: at the top where there are levels above C0.
+    compared = top if top < 0 and not index.restricted else level
     if chunks:
         answer = map_reduce(search, answerer, tree.units, chunks, method=method)
     else:
         answer = Answer(search.question.text, method, level, REFUSAL, answerer.engine, refused=True)
     told = replace(
         answer,
-        why=_why(level, rating, chunks, chunks_of(search)),
+        why=_why(compared, rating, chunks, chunks_of(replace(search, level=compared))),
         steps=(*rating.calls(set(chosen)), *answer.steps),
         usage=rating.usage + answer.usage,
         problems=(*rating.problems(), *answer.problems),
     )
     return without_favour(search, told, "reports are chosen by what they say")
+
+
+def most_rated(basis: Basis) -> int | None:
+    """Return how many reports of a level are rated below the roots; None: without a bound."""
+    if basis.index.once(top_level) >= 0:
+        return None
+    return basis.settings.section(CommunitySettings).roots
 
 
 class _Tree:
@@ -215,6 +239,7 @@ class _Rating:
     count: Count
     limit: int
     seed: int
+    most: int | None = None
     ratings: dict[str, Rating] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     tokens: dict[str, int] = field(default_factory=dict)
@@ -233,11 +258,27 @@ class _Rating:
                 for one in kept:
                     relevant.pop(above.get(one, ""), None)
             wave = []
-            for one in kept:
+            for one in self._followed(kept):
                 below = list(self.tree.below(one))
                 above.update(dict.fromkeys(below, one))
                 wave += below
         return list(relevant)
+
+    def _followed(self, relevant: Sequence[str]) -> Sequence[str]:
+        """Return those of relevant reports whose children are rated: all, or the best as far as the bound."""
+        if self.most is None:
+            return relevant
+        best = sorted(relevant, key=lambda one: -self._score(one))
+        sizes = accumulate(sum(1 for _ in self.tree.below(one)) for one in best)
+        return [
+            one
+            for place, (one, size) in enumerate(zip(best, sizes, strict=True))
+            if not place or size <= self.most
+        ]
+
+    def _score(self, report_id: str) -> float:
+        score = self.ratings[report_id].score
+        return _MOST_SCORE if score is None else score
 
     def _rate(self, wave: Sequence[str]) -> None:
         rows = [self.tree.unit(report_id) for report_id in wave]

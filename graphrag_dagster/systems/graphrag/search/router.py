@@ -19,7 +19,12 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.questions.searcher import answer_question, with_method
+from graphrag_dagster.kernel.questions.searcher import (
+    answer_question,
+    level_read,
+    require_method,
+    with_method,
+)
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
 from graphrag_dagster.kernel.retrieval.finding import (
     NAMES,
@@ -162,9 +167,10 @@ def _by_query(search: Search) -> RoutedMethod | None:
 def _without_reports(search: Search) -> RoutedMethod | None:
     """Choose for a question about the whole of a restriction whose reports leave most of it out."""
     index, options = search.index, search.options
-    if index.once(_share_reported, options.level) >= 0.5:
+    level = level_read(require_method(GLOBAL), None, options, index) or 0
+    if index.once(_share_reported, level) >= 0.5:
         return None
-    why = f"the reports of C{options.level} that rest on these documents alone cover less than half of them"
+    why = f"the reports of C{level} that rest on these documents alone cover less than half of them"
     if index.text_chunks["tokens"].sum() > _MOST_CONTEXTS * options.context_tokens:
         return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: {why}")
     units = plural(len(index.text_chunks), "text unit")

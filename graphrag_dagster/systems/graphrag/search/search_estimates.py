@@ -1,12 +1,14 @@
 """Estimated model calls of one question, by search method."""
 
+from dataclasses import replace
+
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
 from graphrag_dagster.kernel.questions.question import Basis
-from graphrag_dagster.kernel.questions.searcher import with_method
+from graphrag_dagster.kernel.questions.searcher import top_level, with_method
 from graphrag_dagster.systems.graphrag.search.decomposition import MOST_STEPS, STEP_SHARE
-from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
+from graphrag_dagster.systems.graphrag.search.global_search import chunks_of, most_rated
 
 #: Tokens of a prompt without its material.
 PROMPT = 700
@@ -41,6 +43,14 @@ def whole(basis: Basis) -> MethodSize:
 
 def rated(basis: Basis) -> MethodSize:
     """Ratings, and chunks of what they choose."""
+    top, most = basis.index.once(top_level), most_rated(basis)
+    if most is not None:
+        # Each level costs at most what the roots do.
+        roots = whole(replace(basis, level=top))
+        levels = float((basis.level or 0) - top + 2)
+        return MethodSize(
+            Range(2.0, levels, 2 * levels * roots.calls.high), roots.input_tokens * Range(1.0, 2.0, levels)
+        )
     every = whole(basis)
     # Ratings read what they spare the answer, and more where little is relevant.
     return MethodSize(Range(2.0, every.calls.expected, 2 * every.calls.high), every.input_tokens * 1.5)

@@ -47,7 +47,7 @@ export interface AskBody {
   question: string;
   /** auto (chosen by the question), global (reports of a level), dynamic (reports chosen from the top down), local (the entities of the question and their surroundings), drift (local, led by reports), basic (passages found by words and vectors), sql (counts and lists by a query over the tables), coterag (communities by summaries and terms, their paths, and a second look), own-context (what the model knows, no document), graph (a query over the graph, or the nearest community reports), paths (paths of the graph and the words that state them), or a condition of the paper: C0, C1, C2, C3, TS, SS; for comparisons coterag-no-communities, coterag-no-matching, coterag-no-coverage, coterag-no-traversal, coterag-no-fallback; default: as the settings of the corpus say */
   method?: string | null;
-  /** community level of global and dynamic and graph, C0 (few broad communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say */
+  /** community level of global and dynamic and graph, C0 (few broad communities) to C3 and deeper (many narrow ones), C-1 and above in large corpora; default: as the settings of the corpus say */
   level?: string | null;
   /** earlier turns, oldest first */
   history?: TurnBody[];
@@ -82,14 +82,14 @@ export interface Call {
  * Attributes:
  *     community_id: its id, which is that of its report.
  *     number: small number by which texts cite its report.
- *     level: 0 for the coarsest.
+ *     level: 0 for the coarsest of the clustering, below 0 for levels above C0.
  *     title: of its report.
  *     summary: the first 300 characters of its report's summary, without marks of citations.
  *     size: member entities.
  *     value: what is measured: members, or tokens of the distinct text units that mention any of them.
  *     rating: importance by the report, 0–10; null without a report.
  *     children: communities that it was split into.
- *     parent_id: the community that it was split from; null at level 0.
+ *     parent_id: the community that it was split from; null at the top.
  */
 export interface Cell {
   community_id: string;
@@ -181,13 +181,13 @@ export interface CommunityCitation {
  * Attributes:
  *     community_id: its id, which is that of its report.
  *     number: small number by which texts cite its report.
- *     level: 0 for the coarsest.
+ *     level: 0 for the coarsest of the clustering, below 0 for levels above C0.
  *     title: of its report.
  *     summary: the first 300 characters of its report's summary, without marks of citations.
  *     size: member entities.
  *     value: the same.
  *     rating: importance by the report, 0–10; null without a report.
- *     parent_id: the community that it was split from; null at level 0.
+ *     parent_id: the community that it was split from; null at the top.
  *     rating_explanation: what the rating rests on.
  *     engine: what wrote the report; null without a report.
  *     problem: why a model's report was replaced; null where none was.

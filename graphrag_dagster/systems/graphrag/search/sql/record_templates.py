@@ -87,7 +87,7 @@ COUNTS = (
     Template(
         "communities",
         ("How many communities are there at level C1?",),
-        (f"{_HOW_MANY} communities{_THERE}( (at|on|of) level c?(?P<level>[0-9]{{1,3}}))?",),
+        (f"{_HOW_MANY} communities{_THERE}( (at|on|of) level c?(?P<level>-?[0-9]{{1,3}}))?",),
         """
         select community_id, array_to_string(list(title order by degree desc, title)[1:3], ', ') as title,
             communities.level, size

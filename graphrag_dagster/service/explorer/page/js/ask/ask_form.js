@@ -50,7 +50,7 @@ export function askForm(view, asking, send) {
     send({
       question: question.value.trim(),
       method: method.value,
-      level: level.disabled ? null : Number(level.value),
+      level: level.disabled ? null : levelChosen(Number(level.value), default_level),
       compare: compare.value === method.value ? "" : compare.value,
     });
   };
@@ -145,4 +145,14 @@ function chooser(id, options, chosen, others = []) {
   const group = element("optgroup", { label: "For comparisons" }, ...others.map(option));
   const made = element("select", { id }, ...options.map(option), others.length > 0 && group);
   return /** @type {HTMLSelectElement} */ (made);
+}
+
+/**
+ * Above C0 the usual level is that of a global question only, so it is left to the search method.
+ * @param {number} level
+ * @param {number | null} usual
+ * @returns {number | null}
+ */
+function levelChosen(level, usual) {
+  return level === usual && level < 0 ? null : level;
 }

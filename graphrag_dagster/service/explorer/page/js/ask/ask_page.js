@@ -3,7 +3,7 @@
 import { answerPanel } from "../answers/answer_panel.js";
 import { runOf, stopOthers } from "../answers/answer_run.js";
 import { comparisonView } from "../answers/comparison_view.js";
-import { addressOf, numberIn } from "../base/addresses.js";
+import { addressOf, levelIn } from "../base/addresses.js";
 import { cut, element, fill, link } from "../base/dom.js";
 import { hoverCard } from "../base/hover_card.js";
 import { message, remark } from "../base/messages.js";
@@ -53,11 +53,10 @@ function askingIn(view) {
   const { query } = view.place;
   const method = query.get("method") || view.overview.default_method || "";
   const compare = query.get("compare") ?? "";
-  const level = numberIn(view.place, "level", -1);
   return {
     question: (query.get("q") ?? "").trim(),
     method,
-    level: level < 0 ? null : level,
+    level: levelIn(view.place),
     compare: compare === method ? "" : compare,
   };
 }

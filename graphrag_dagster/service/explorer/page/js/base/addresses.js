@@ -64,6 +64,16 @@ export function numberIn(place, key, otherwise) {
 }
 
 /**
+ * The level of communities of the query, which is below 0 above C0; null where it is none.
+ * @param {Place} place
+ * @returns {number | null}
+ */
+export function levelIn(place) {
+  const text = place.query.get("level") ?? "";
+  return /^-?\d{1,3}$/.test(text) ? Number(text) : null;
+}
+
+/**
  * @param {string} part
  * @returns {string}
  */

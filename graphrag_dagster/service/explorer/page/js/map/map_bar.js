@@ -89,7 +89,7 @@ function here_(found) {
  * @returns {HTMLElement | null}
  */
 function levelChooser(view, state, found) {
-  const coarsest = found.within ? found.within.level + 1 : 0;
+  const coarsest = found.within ? found.within.level + 1 : (view.overview.levels[0]?.level ?? 0);
   const levels = view.overview.levels.filter(({ level }) => level >= coarsest);
   if (levels.length < 2 || (found.within && !found.within.children)) return null;
   const current = state.level ?? coarsest;

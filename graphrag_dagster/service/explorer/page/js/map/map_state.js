@@ -1,5 +1,5 @@
 // @ts-check
-import { addressOf, addressWith, numberIn } from "../base/addresses.js";
+import { addressOf, addressWith, levelIn } from "../base/addresses.js";
 import { corpusPath } from "../base/source.js";
 import { counted, number } from "../base/wording.js";
 
@@ -20,10 +20,9 @@ import { counted, number } from "../base/wording.js";
  * @returns {MapState}
  */
 export function mapState(place) {
-  const level = numberIn(place, "level", -1);
   return {
     within: place.query.get("within") || null,
-    level: level < 0 ? null : level,
+    level: levelIn(place),
     measure: place.query.get("measure") === "tokens" ? "tokens" : "members",
     shown: place.query.get("view") === "graph" ? "graph" : "treemap",
   };
