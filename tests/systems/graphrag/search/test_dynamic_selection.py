@@ -14,6 +14,8 @@ from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import render
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL
+from graphrag_dagster.kernel.questions.searcher import level_read, require_method
+from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Rating
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
 from graphrag_dagster.systems.graphrag.search.global_search import dynamic_search
@@ -286,3 +288,38 @@ def test_extractive_ratings_do_not_depend_on_the_batches() -> None:
     parts = rater.rate("Who built the quay?", [units[:1], units[1:]], ["", ""])
     assert whole.ratings == tuple(one for part in parts for one in part.ratings)
     assert rater.rate("Who built the quay?", [], []) == []
+
+
+def below_top(index: IndexSnapshot, top: int) -> IndexSnapshot:
+    """The index with its first level called so."""
+    lower = {"level": pl.col("level") + top}
+    return replace(
+        index,
+        communities=index.communities.with_columns(**lower),
+        community_levels=index.community_levels.with_columns(**lower),
+    )
+
+
+def test_levels_above_c0_are_where_a_global_question_begins() -> None:
+    index, options = below_top(index_of_tree(TREE), -2), SearchSettings()
+    ways = {name: require_method(name) for name in ("global", "dynamic", "graph", "C0")}
+    read_by = {name: level_read(way, None, options, index) for name, way in ways.items()}
+    assert read_by == {"global": -2, "dynamic": 1, "graph": 1, "C0": 0}
+    assert level_read(ways["global"], 0, options, index) == 0
+    assert level_read(ways["global"], None, SearchSettings(level=2), index) == 2
+    assert level_read(ways["global"], None, options, replace(index, restricted=True)) == 1
+    assert level_read(ways["global"], None, options, index_of_tree(TREE)) == 1
+
+
+def test_below_levels_above_c0_the_best_are_followed_within_the_bound() -> None:
+    names = {"root": None} | {f"town{n}": "root" for n in range(3)}
+    names |= {f"street{town}-{n}": f"town{town}" for town in range(3) for n in range(40)}
+    scores = {"root": 3, "town0": 2, "town1": 5, "town2": 4, "street1-7": 5}
+    index = below_top(index_of_tree(names), -1)
+    rater = Rater(scores)
+    # 64 roots at most: the 40 streets of the best town are rated, and 80 would be too many.
+    assert read(ask(index, rater, level=1)) == {"street1-7", "town0", "town2"}
+    assert len(rater.rated) == 1 + 3 + 40
+    rater = Rater(scores)
+    assert read(ask(index_of_tree(names), rater, level=2)) == {"street1-7", "town0", "town2"}
+    assert len(rater.rated) == 1 + 3 + 120
