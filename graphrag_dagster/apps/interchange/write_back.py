@@ -356,7 +356,7 @@ _VALUES = """
     with placed as (
         select
             entity_id,
-            list(community_id order by level) as communities,
+            list(community_id order by level) filter (level >= 0) as communities,
             any_value(community_id) filter (level = {level}) as community
         from graph_community_levels
         group by entity_id
