@@ -39,6 +39,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.name_judging_ports import Untyped
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.index.community_reports import reported
 from graphrag_dagster.systems.graphrag.index.extraction import untyped_names
 from graphrag_dagster.systems.graphrag.index.indexing_estimates import (
     claims_estimate,
@@ -212,7 +213,7 @@ class _Planner:
         made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
         if made is None:
             return approximately(max(self._names * 0.25, 1), known=False)
-        return exactly(float(made.height))
+        return exactly(float(reported(made, self._settings.section(ReportSettings)).height))
 
     def _embeddings(self) -> Estimate:
         model, prefixes = self._settings.embeddings.model or "", self._settings.embeddings.prefixes

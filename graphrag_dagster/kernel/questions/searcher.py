@@ -234,8 +234,16 @@ def level_read(
     wanted = options.level if chosen is None else chosen
     if wanted is not None:
         return wanted
+    if not method.reads_whole_level or index.restricted:
+        return _USUAL_LEVEL
     top = index.once(top_level)
-    return top if method.reads_whole_level and top < 0 and not index.restricted else _USUAL_LEVEL
+    return top if top < 0 else index.once(_usual_level)
+
+
+def _usual_level(index: IndexSnapshot) -> int:
+    """Return C1, or C0 where reports of C1 have not been written yet."""
+    deepest, reported = index.communities["level"].max(), index.reports["level"].max()
+    return 0 if deepest and reported == 0 else _USUAL_LEVEL
 
 
 def top_level(index: IndexSnapshot) -> int:

@@ -75,7 +75,7 @@ METHODS = (
     SearchMethod(
         "dynamic",
         "the community reports relevant to the question, from the roots down",
-        f"{_SEARCH}.global_search:dynamic_search",
+        f"{_SEARCH}.dynamic_search:dynamic_search",
         f"{_SIZES}:rated",
         brief="reports chosen from the top down",
         tasks=("rater", "answerer"),

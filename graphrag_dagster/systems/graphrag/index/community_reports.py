@@ -70,13 +70,22 @@ def report_basis(settings: CorpusSettings, code: str) -> str:
     ``code`` is the version of the code that writes them, with its prompts.
     """
     asked = settings.asks_model(tasks()[_TASK].section)
+    own = settings.section(ReportSettings)
+    # A report may be written from those of the next level, if they are there.
+    same = {"deepest_level"} if own.deepest_level is None else set()
     return stable_id(
         code,
         settings.engine_of("reports"),
-        settings.section(ReportSettings).model_dump_json(),
+        own.model_dump_json(exclude=same),
         settings.text_units.encoding,
         model_of(settings, _TASK) if asked else "",
     )
+
+
+def reported(communities: pl.DataFrame, settings: ReportSettings) -> pl.DataFrame:
+    """Return the communities whose reports are written when indexing."""
+    deepest = settings.deepest_level
+    return communities if deepest is None else communities.filter(pl.col("level") <= deepest)
 
 
 def reusable_reports(
@@ -115,6 +124,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
         basis=report_basis(settings, code_version("reports")),
         earlier=earlier,
         at_once=None if settings.asks_model("reports") else _AT_ONCE,
+        only=None if own.deepest_level is None else reported(tables[COMMUNITIES], own)["community_id"],
     )
     taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
     session.mark_reused(replies_in(taken_over))

@@ -8,6 +8,7 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition
 from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, TableRule
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
+from graphrag_dagster.systems.graphrag.index.community_reports import reported
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     check_ledger,
     check_something_read,
@@ -93,7 +94,8 @@ def _levels_are_partitions(of: CheckedPlace) -> list[str]:
 
 
 def _every_community_has_a_report(of: CheckedPlace) -> list[str]:
-    communities, reports = of.read(tables.COMMUNITIES), of.read(tables.COMMUNITY_REPORTS)
+    communities = reported(of.read(tables.COMMUNITIES), of.settings.section(ReportSettings))
+    reports = of.read(tables.COMMUNITY_REPORTS)
     missing = communities.join(reports, left_on="community_id", right_on="report_id", how="anti")
     return [f"community {identity} has no report" for identity in missing["community_id"]]
 
@@ -181,7 +183,7 @@ RULES: Sequence[TableRule | BoundsRule] = (
     ),
     TableRule(
         tables.COMMUNITY_REPORTS,
-        "Every community has a report",
+        "Every community down to reports.deepest_level has a report",
         _every_community_has_a_report,
     ),
     TableRule(

@@ -169,6 +169,7 @@ def build_reports(
     basis: str = "",
     earlier: Mapping[str, EarlierReport] = MappingProxyType({}),
     at_once: int | None = None,
+    only: Iterable[str] | None = None,
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
 
@@ -188,6 +189,7 @@ def build_reports(
         earlier: reports that are taken over where nothing has changed, by what they were written from.
         at_once: most requests that are made before others are written; None for as many as there are, which
             is what a model is best asked with.
+        only: the communities that a report is written of; None for all. Those kept stay in any case.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -206,8 +208,10 @@ def build_reports(
     # What came with a graph stands in for nothing, and what is above it is written from it.
     hashes = {} if kept else fingerprints(basis, elements, attached, tables)
     rows = ReportRows(References(numbers, units), tokens.count, hashes)
-    found = {name: earlier[one] for name, one in hashes.items() if one in earlier}
-    missing = communities.filter(~pl.col("community_id").is_in([*found, *kept]))
+    wanted = communities if only is None else communities.filter(pl.col("community_id").is_in(list(only)))
+    ids = set(wanted["community_id"])
+    found = {name: earlier[one] for name, one in hashes.items() if one in earlier and name in ids}
+    missing = wanted.filter(~pl.col("community_id").is_in([*found, *kept]))
     evidence = once(
         lambda: EvidenceIndex(
             tables, _shown_names(elements, attached, missing["community_id"]) if found or kept else None

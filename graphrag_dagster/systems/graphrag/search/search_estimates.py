@@ -8,7 +8,8 @@ from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exa
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.questions.searcher import top_level, with_method
 from graphrag_dagster.systems.graphrag.search.decomposition import MOST_STEPS, STEP_SHARE
-from graphrag_dagster.systems.graphrag.search.global_search import chunks_of, most_rated
+from graphrag_dagster.systems.graphrag.search.dynamic_search import most_rated
+from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
 
 #: Tokens of a prompt without its material.
 PROMPT = 700

@@ -14,7 +14,8 @@ from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater, read_rating
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
 from graphrag_dagster.systems.graphrag.search.drift_search import drift_search
-from graphrag_dagster.systems.graphrag.search.global_search import dynamic_search, sources_of
+from graphrag_dagster.systems.graphrag.search.dynamic_search import dynamic_search
+from graphrag_dagster.systems.graphrag.search.global_search import sources_of
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.questions import asked_of

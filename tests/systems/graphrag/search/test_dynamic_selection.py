@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.questions.searcher import level_read, require_metho
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Rating
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
-from graphrag_dagster.systems.graphrag.search.global_search import dynamic_search
+from graphrag_dagster.systems.graphrag.search.dynamic_search import dynamic_search
 from support.index_frames import index_of
 from support.questions import asked_of
 from support.report_trees import TREE, index_of_tree
