@@ -266,7 +266,7 @@ class CorpusIndex:
     def answer(self, question: Question, listen: Callable[[str], None] | None = None) -> Answer:
         """Answer a prepared question; see :meth:`ask`."""
         options, session = self._settings.search, self._session()
-        session.listen = listen
+        session.listen, session.waited_for = listen, True
         session.form = AnswerForm.checked(
             options.response_type if question.response_type is None else question.response_type,
             options.general_knowledge if question.general_knowledge is None else question.general_knowledge,

@@ -51,6 +51,7 @@ class TaskProvider:
         listen: receives a model's answers as they stream in.
         form: the requested form of answers; default: that of the settings.
         themes: the main topics of the corpus, most important first, for question writers.
+        waited_for: someone waits for the replies to all tasks, so none is sent as a batch.
     """
 
     settings: CorpusSettings
@@ -58,6 +59,7 @@ class TaskProvider:
     listen: Callable[[str], None] | None = None
     form: AnswerForm | None = None
     themes: Sequence[str] = ()
+    waited_for: bool = False
     _asked: dict[str, OpenAIChatModel] = field(default_factory=dict)
 
     @property
@@ -107,7 +109,7 @@ class TaskProvider:
         settings = self.settings.model.for_role(task.role)
         model = OpenAIChatModel(settings)
         self._asked[settings.name] = model
-        batched = settings.batch and not task.waited_for
+        batched = settings.batch and not (task.waited_for or self.waited_for)
         url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
         till = Till(self.account, settings, settings.name, url, discount)
         capabilities = CapabilityStore(self.account.replies.database)
