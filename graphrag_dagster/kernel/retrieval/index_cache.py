@@ -1,7 +1,7 @@
 """A cache of arrays and frames derived from an index, stored in files that are memory-mapped when read."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, get_type_hints
@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.tables import Table
 
 T = TypeVar("T")
 
@@ -30,6 +31,13 @@ class Shelf(Protocol):
         Args:
             name: of the item; includes whatever else it depends on besides the index.
             write: writes the item into an existing folder, under a lock.
+        """
+
+    def read(self, tables: Sequence[Table]) -> dict[Table, pl.DataFrame]:
+        """Return some tables of the snapshot that the index was opened from; what was never made is empty.
+
+        Raises:
+            WarehouseError: it cannot be read, or was replaced by a newer one.
         """
 
 

@@ -46,10 +46,11 @@ from graphrag_dagster.kernel.tables import (
     UNIT_LEDGER,
     WRITTEN_REPORTS,
 )
-from graphrag_dagster.systems.graphrag.index.community_reports import WRITTEN_FROM, reports
+from graphrag_dagster.systems.graphrag.index.community_reports import reports
 from graphrag_dagster.systems.graphrag.index.extraction import extraction
 from graphrag_dagster.systems.graphrag.index.graph_communities import communities
 from graphrag_dagster.systems.graphrag.index.merged_graph import graph, resolution
+from graphrag_dagster.systems.graphrag.reports.report_reuse import WRITTEN_FROM
 
 STEPS = (
     Step(

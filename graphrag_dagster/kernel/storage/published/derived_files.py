@@ -10,14 +10,16 @@ from pathlib import Path
 from uuid import uuid4
 
 import duckdb
+import polars as pl
 from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.retrieval.index_cache import FORMAT as SEARCHED_FORMAT
-from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, snapshots
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, reading, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 
 _LOCK = ".lock"
 #: Longest wait for a file that another process is making.
@@ -191,6 +193,14 @@ class SnapshotShelf:
                 return None
         # It may have been deleted with its snapshot meanwhile.
         return path if path.is_dir() else None
+
+    def read(self, tables: Sequence[Table]) -> dict[Table, pl.DataFrame]:
+        """Return some tables of the snapshot; see :meth:`.Shelf.read`."""
+        with reading(self.warehouse, self.corpus) as (reader, current):
+            if current is None or current.index != self.snapshot.index:
+                raise WarehouseError(f"{self.snapshot.file} was replaced while it was read; ask again")
+            found = {table: reader.read_if_present(table) for table in tables}
+        return {table: table.empty() if frame is None else frame for table, frame in found.items()}
 
 
 @cache

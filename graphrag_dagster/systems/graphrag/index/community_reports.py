@@ -17,22 +17,15 @@ from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, emb
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import (
-    ALIASES,
     COMMUNITIES,
-    COMMUNITY_MEMBERS,
     COMMUNITY_REPORTS,
-    CONTEXT_NODES,
     ENTITIES,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    MERGED_CLAIMS,
     RELATIONSHIPS,
     REPORT_CONTEXT_ROWS,
     REPORT_CONTEXTS,
     REPORT_EMBEDDINGS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
-    TEXT_CHUNKS,
     WRITTEN_REPORTS,
     Tables,
 )
@@ -41,21 +34,6 @@ from graphrag_dagster.systems.graphrag.index.graph_communities import adopted_re
 from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
 from graphrag_dagster.systems.graphrag.settings import ReportSettings
 from graphrag_dagster.systems.graphrag.tasks import REPORT_WRITER
-
-#: The tables that reports are written from.
-WRITTEN_FROM = (
-    ENTITIES,
-    RELATIONSHIPS,
-    MERGED_CLAIMS,
-    COMMUNITIES,
-    COMMUNITY_MEMBERS,
-    TEXT_CHUNKS,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    ALIASES,
-    CONTEXT_NODES,
-)
-
 
 #: Requests that an engine of this process is given at once: each holds all sentences that support it.
 _AT_ONCE = 64

@@ -20,9 +20,12 @@ from pydantic import TypeAdapter
 from graphrag_dagster.kernel.tables import (
     ALIASES,
     COMMUNITIES,
+    COMMUNITY_MEMBERS,
+    CONTEXT_NODES,
     ENTITIES,
     GLEANED_ENTITIES,
     GLEANED_RELATIONSHIPS,
+    MERGED_CLAIMS,
     RELATIONSHIPS,
     TEXT_CHUNKS,
     Tables,
@@ -32,6 +35,20 @@ from graphrag_dagster.kernel.tasks.task_ports import Finding, RecordKind, Writte
 from graphrag_dagster.systems.graphrag.reports.context_node_section import Attached
 from graphrag_dagster.systems.graphrag.reports.report_context import Elements, PackedContext
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved
+
+#: The tables that reports are written from.
+WRITTEN_FROM = (
+    ENTITIES,
+    RELATIONSHIPS,
+    MERGED_CLAIMS,
+    COMMUNITIES,
+    COMMUNITY_MEMBERS,
+    TEXT_CHUNKS,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    ALIASES,
+    CONTEXT_NODES,
+)
 
 _KINDS: tuple[RecordKind, ...] = ("report", "entity", "claim", "relationship")
 

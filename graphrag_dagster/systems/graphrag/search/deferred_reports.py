@@ -12,13 +12,10 @@ from threading import Lock
 
 import polars as pl
 
-from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.storage.published import reading
-from graphrag_dagster.kernel.storage.published.derived_files import SnapshotShelf
+from graphrag_dagster.kernel.retrieval.index_cache import Shelf
 from graphrag_dagster.kernel.tables import (
-    ALIASES,
     COMMUNITIES,
     COMMUNITY_MEMBERS,
     CONTEXT_NODES,
@@ -32,6 +29,7 @@ from graphrag_dagster.kernel.tables import (
 )
 from graphrag_dagster.kernel.tasks.task_ports import Engine, ReportRequest, ReportWriter, Usage, WrittenReport
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.reports.report_reuse import WRITTEN_FROM
 from graphrag_dagster.systems.graphrag.settings import ReportSettings
 from graphrag_dagster.systems.graphrag.tasks import REPORT_WRITER
 
@@ -65,7 +63,7 @@ class DeferredReports:
         shelf: of its snapshot.
     """
 
-    def __init__(self, index: IndexSnapshot, shelf: SnapshotShelf) -> None:
+    def __init__(self, index: IndexSnapshot, shelf: Shelf) -> None:
         self._shelf = shelf
         self._lock = Lock()
         #: With all reports that there are. What is stored beside a snapshot is of the reports that it has.
@@ -75,7 +73,7 @@ class DeferredReports:
         """Write the reports of some communities that have none yet, and return what that cost.
 
         Raises:
-            QuestionError: the snapshot was replaced by a newer one.
+            WarehouseError: the snapshot was replaced by a newer one.
             EngineError: the engine writes no reports, or not one for each request.
             EndpointError: the model endpoint cannot be used.
         """
@@ -109,54 +107,45 @@ class DeferredReports:
 
     def _tables(self, communities: Sequence[str]) -> dict[Table, pl.DataFrame]:
         """Return all that reports of some communities are written from."""
-        with reading(self._shelf.warehouse, self._shelf.corpus) as (reader, snapshot):
-            if snapshot is None or snapshot.index != self._shelf.snapshot.index:
-                raise QuestionError("the index was replaced by a newer one while it was read; ask again")
-
-            def read(table: Table) -> pl.DataFrame:
-                found = reader.read_if_present(table)
-                return table.empty() if found is None else found
-
-            wanted = pl.Series("community_id", communities, dtype=pl.String).to_frame()
-            members = read(COMMUNITY_MEMBERS).join(wanted, on="community_id", how="semi")
-            context = read(CONTEXT_NODES).join(wanted, on="community_id", how="semi")
-            entities, claims = read(ENTITIES), read(MERGED_CLAIMS)
-            inside = pl.concat([members.select("entity_id"), context.select("entity_id")])
-            names = entities.join(inside, on="entity_id", how="semi")["name"].implode()
-            claims = claims.filter(pl.col("subject").is_in(names) | pl.col("object").is_in(names))
-            # Claims show the titles of both ends.
-            named = pl.concat([claims["subject"], claims["object"]]).implode()
-            entities = entities.filter(
-                pl.col("entity_id").is_in(inside["entity_id"].implode()) | pl.col("name").is_in(named)
-            )
-            ids = entities["entity_id"].implode()
-            relationships = read(RELATIONSHIPS).filter(
-                pl.col("source_id").is_in(ids) & pl.col("target_id").is_in(ids)
-            )
-            units = pl.concat([entities["text_unit_ids"].explode(), relationships["text_unit_ids"].explode()])
-            in_units = pl.col("text_unit_id").is_in(units.implode())
-            every = read(COMMUNITIES)
-            kept = pl.concat([wanted["community_id"], context["home_id"]]).implode()
-            # The largest one is what all are measured by.
-            largest = pl.col("summed_degree") == pl.col("summed_degree").max()
-            return {
-                ENTITIES: entities,
-                RELATIONSHIPS: relationships,
-                MERGED_CLAIMS: claims,
-                COMMUNITIES: every.filter(pl.col("community_id").is_in(kept) | largest),
-                COMMUNITY_MEMBERS: members,
-                TEXT_CHUNKS: read(TEXT_CHUNKS).filter(in_units),
-                GLEANED_ENTITIES: read(GLEANED_ENTITIES).filter(in_units),
-                GLEANED_RELATIONSHIPS: read(GLEANED_RELATIONSHIPS).filter(in_units),
-                ALIASES: read(ALIASES),
-                CONTEXT_NODES: context,
-            }
+        tables = self._shelf.read(WRITTEN_FROM)
+        wanted = pl.Series("community_id", communities, dtype=pl.String).to_frame()
+        members = tables[COMMUNITY_MEMBERS].join(wanted, on="community_id", how="semi")
+        context = tables[CONTEXT_NODES].join(wanted, on="community_id", how="semi")
+        inside = pl.concat([members["entity_id"], context["entity_id"]]).implode()
+        every = tables[ENTITIES]
+        names = every.filter(pl.col("entity_id").is_in(inside))["name"].implode()
+        claims = tables[MERGED_CLAIMS].filter(pl.col("subject").is_in(names) | pl.col("object").is_in(names))
+        # Claims show the titles of both ends.
+        named = pl.concat([claims["subject"], claims["object"]]).implode()
+        entities = every.filter(pl.col("entity_id").is_in(inside) | pl.col("name").is_in(named))
+        ids = entities["entity_id"].implode()
+        relationships = tables[RELATIONSHIPS].filter(
+            pl.col("source_id").is_in(ids) & pl.col("target_id").is_in(ids)
+        )
+        units = pl.concat([entities["text_unit_ids"].explode(), relationships["text_unit_ids"].explode()])
+        in_units = pl.col("text_unit_id").is_in(units.implode())
+        kept = pl.col("community_id").is_in(pl.concat([wanted["community_id"], context["home_id"]]).implode())
+        # The largest one is what all are measured by.
+        largest = pl.col("summed_degree") == pl.col("summed_degree").max()
+        return {
+            **tables,
+            ENTITIES: entities,
+            RELATIONSHIPS: relationships,
+            MERGED_CLAIMS: claims,
+            COMMUNITIES: tables[COMMUNITIES].filter(kept | largest),
+            COMMUNITY_MEMBERS: members,
+            CONTEXT_NODES: context,
+            **{
+                table: tables[table].filter(in_units)
+                for table in (TEXT_CHUNKS, GLEANED_ENTITIES, GLEANED_RELATIONSHIPS)
+            },
+        }
 
 
 def deferred_reports(search: Search, level: int) -> DeferredReports | None:
     """Return the reports that a question down to a level may have written; None where none are deferred."""
     deepest = search.settings.section(ReportSettings).deepest_level
     shelf = search.index.shelf
-    if deepest is None or level <= deepest or not isinstance(shelf, SnapshotShelf):
+    if deepest is None or level <= deepest or shelf is None:
         return None
     return search.index.once(DeferredReports, shelf)
