@@ -8,6 +8,8 @@ from functools import lru_cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import polars as pl
+
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.catalogue.registry import (
     answers_are_quotes,
@@ -241,9 +243,10 @@ def level_read(
 
 
 def _usual_level(index: IndexSnapshot) -> int:
-    """Return C1, or C0 where reports of C1 have not been written yet."""
-    deepest, reported = index.communities["level"].max(), index.reports["level"].max()
-    return 0 if deepest and reported == 0 else _USUAL_LEVEL
+    """Return C1, or C0 where no report of C1 has been written yet."""
+    of_level = index.communities.filter(pl.col("level") == _USUAL_LEVEL)["community_id"]
+    unwritten = len(of_level) and not of_level.is_in(index.reports["report_id"].implode()).any()
+    return 0 if unwritten else _USUAL_LEVEL
 
 
 def top_level(index: IndexSnapshot) -> int:
