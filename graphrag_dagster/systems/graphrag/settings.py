@@ -345,7 +345,7 @@ class ReportSettings(Section):
         description="largest share of it for context nodes, if there are any; they come last, and are "
         "dropped first",
     )
-    deepest_level: Annotated[int, Field(ge=0, le=100)] | None = Field(
+    levels: Annotated[int, Field(ge=0, le=100)] | None = Field(
         None,
         description="deepest level Ck whose reports are written when indexing; those below are written when "
         "a question by global, dynamic or C<k> reads them; null: all are written when indexing",

@@ -17,7 +17,7 @@ from support.endpoint import ScriptedEndpoint
 _SETTINGS = """
 engine: llm
 communities: {{max_cluster_size: 4}}
-reports: {{deepest_level: {}}}
+reports: {{levels: {}}}
 claims: {{enabled: true}}
 model: {{base_url: "{}", name: scripted}}
 """

@@ -50,7 +50,7 @@ def report_basis(settings: CorpusSettings, code: str) -> str:
     asked = settings.asks_model(tasks()[_TASK].section)
     own = settings.section(ReportSettings)
     # A report may be written from those of the next level, if they are there.
-    same = {"deepest_level"} if own.deepest_level is None else set()
+    same = {"levels"} if own.levels is None else set()
     return stable_id(
         code,
         settings.engine_of("reports"),
@@ -62,7 +62,7 @@ def report_basis(settings: CorpusSettings, code: str) -> str:
 
 def reported(communities: pl.DataFrame, settings: ReportSettings) -> pl.DataFrame:
     """Return the communities whose reports are written when indexing."""
-    deepest = settings.deepest_level
+    deepest = settings.levels
     return communities if deepest is None else communities.filter(pl.col("level") <= deepest)
 
 
@@ -102,7 +102,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
         basis=report_basis(settings, code_version("reports")),
         earlier=earlier,
         at_once=None if settings.asks_model("reports") else _AT_ONCE,
-        only=None if own.deepest_level is None else reported(tables[COMMUNITIES], own)["community_id"],
+        only=None if own.levels is None else reported(tables[COMMUNITIES], own)["community_id"],
     )
     taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
     session.mark_reused(replies_in(taken_over))

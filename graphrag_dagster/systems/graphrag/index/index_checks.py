@@ -183,7 +183,7 @@ RULES: Sequence[TableRule | BoundsRule] = (
     ),
     TableRule(
         tables.COMMUNITY_REPORTS,
-        "Every community down to reports.deepest_level has a report",
+        "Every community down to reports.levels has a report",
         _every_community_has_a_report,
     ),
     TableRule(

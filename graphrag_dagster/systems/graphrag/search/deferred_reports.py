@@ -1,4 +1,4 @@
-"""Reports of levels below ``reports.deepest_level``: written when a question reads them.
+"""Reports of levels below ``reports.levels``: written when a question reads them.
 
 They are written as an indexing run would write them, by the same prompt, so that a model's reply to either is
 in the LLM cache for the other; their calls are the question's. The published snapshot stays as it is: an
@@ -144,7 +144,7 @@ class DeferredReports:
 
 def deferred_reports(search: Search, level: int) -> DeferredReports | None:
     """Return the reports that a question down to a level may have written; None where none are deferred."""
-    deepest = search.settings.section(ReportSettings).deepest_level
+    deepest = search.settings.section(ReportSettings).levels
     shelf = search.index.shelf
     if deepest is None or level <= deepest or shelf is None:
         return None
