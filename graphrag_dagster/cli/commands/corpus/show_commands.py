@@ -275,9 +275,17 @@ _CALLED = {"pairs of names: ask": "pairs open"}
 def figures_table(summary: pl.DataFrame) -> RichTable:
     """The few rows of ``marts.corpus_summary`` that a person wants after an index, those of zero left out."""
     made = {measure: value for _, measure, value in summary.rows()}
-    reports = {measure: value for measure, value in made.items() if measure.startswith("reports by ")}
+    above = (measure for measure in made if measure.startswith("communities in C-"))
+    figures = {
+        **_FIGURES,
+        "communities": (
+            *sorted(above, key=lambda measure: -int(measure.rpartition("-")[2])),
+            *_FIGURES["communities"],
+        ),
+        "reports": tuple(measure for measure in made if measure.startswith("reports by ")),
+    }
     table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for label, measures in {**_FIGURES, "reports": tuple(reports)}.items():
+    for label, measures in figures.items():
         told = [_figure(label, measure, made[measure]) for measure in measures if made.get(measure)]
         if told:
             style = "yellow" if label == "put aside" else None
