@@ -45,6 +45,18 @@ class DamagedError(WarehouseError):
     page = "how-to/back-up.html"
 
 
+class ObjectStoreError(WarehouseError):
+    """A bucket of published snapshots that cannot be used now; nothing in it was left half done."""
+
+    page = "how-to/object-storage.html"
+
+
+class StaleError(WarehouseError):
+    """A snapshot that another home has published since; nothing was changed."""
+
+    page = "how-to/object-storage.html"
+
+
 class EngineError(GraphragError):
     """A language engine that cannot do what was requested, such as gleaning without a model."""
 

@@ -171,6 +171,12 @@ def index(
             help="Index even if (nearly) all files are gone: no shrink guard.",
         ),
     ] = False,
+    take_over: Annotated[
+        bool,
+        typer.Option(
+            "--take-over", help="Publish on the object store although another machine published last."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Index a corpus: graph, communities, reports and embeddings. Does nothing if nothing changed.
@@ -185,7 +191,7 @@ def index(
     from graphrag_dagster.cli.commands.index_commands import IndexOptions, index_corpus
     from graphrag_dagster.cli.run_budget import RunBudget
 
-    wanted = IndexOptions(RunBudget(max_tokens, max_usd), name, cold, again, accept_removals)
+    wanted = IndexOptions(RunBudget(max_tokens, max_usd), name, cold, again, accept_removals, take_over)
     if code := index_corpus(target, wanted, as_json=as_json):
         raise typer.Exit(code)
 

@@ -79,6 +79,11 @@ class GraphRagComponent(Component, Model, Resolvable):
         description="File of the LLM cache; default: cache/replies.sqlite in the home",
         examples=["/data/replies.sqlite"],
     )
+    published: str | None = Field(
+        None,
+        description="URL below which machines share snapshots; default: as the environment says",
+        examples=["s3://bucket/graphrag"],
+    )
     max_tokens: int | None = Field(
         None, ge=0, description="Most tokens, in and out, of a run; default: no limit", examples=[2000000]
     )
@@ -135,6 +140,7 @@ class GraphRagComponent(Component, Model, Resolvable):
             corpora=str(project / self.corpora) if self.corpora else below.corpora,
             warehouse=str(project / self.warehouse) if self.warehouse else below.warehouse,
             memory=str(project / self.cache) if self.cache else below.memory,
+            published=self.published or "",
         )
 
 

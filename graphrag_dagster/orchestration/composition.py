@@ -56,7 +56,8 @@ def compose(
         group_prefix: prefix of every asset group's name.
     """
     where = places or HomeFolders()
-    corpora, warehouse = CorpusStoreResource(root=where.corpora), WarehouseResource(path=where.warehouse)
+    corpora = CorpusStoreResource(root=where.corpora)
+    warehouse = WarehouseResource(path=where.warehouse, published=where.published)
     memory = LLMCacheResource(file=where.memory)
     resources = {
         resource_key("corpora"): corpora,

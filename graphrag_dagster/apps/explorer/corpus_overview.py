@@ -12,8 +12,10 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import method_at_level, methods
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.documents import describe_files, partly_read_files, unread_files
+from graphrag_dagster.kernel.questions.corpus_index import settings_for_questions
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,
@@ -130,7 +132,7 @@ class Overview:
     notes: list[str]
 
 
-def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
+def overview(shown: OpenSnapshot, corpora: CorpusStore, warehouse: Warehouse) -> Overview:
     """Return a corpus in one look.
 
     Raises:
@@ -138,7 +140,7 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
     """
     corpus = shown.reader.corpus
     try:
-        settings, broken = corpora.settings(corpus), []
+        settings, broken = settings_for_questions(corpus, corpora, warehouse), []
     except SettingsError as error:
         settings, broken = None, [f"Questions cannot be asked: {error}"]
     found = shown.rows(

@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
@@ -26,11 +27,12 @@ from graphrag_dagster.apps.explorer.entity_page import Mentions
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot, SnapshotCache, open_snapshot
 from graphrag_dagster.apps.explorer.snapshot_changes import recorded_changes
 from graphrag_dagster.apps.explorer.table_pages import Order
-from graphrag_dagster.errors import DamagedError, MissingError, QuestionError
+from graphrag_dagster.errors import DamagedError, MissingError, QuestionError, SettingsError
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
 from graphrag_dagster.kernel.lineage.row_lineage import why as why_of
 from graphrag_dagster.kernel.pipeline.result_display import Url, treemap
+from graphrag_dagster.kernel.questions.corpus_index import settings_for_questions
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.home import explorer_url
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -65,12 +67,14 @@ class Explorer:
         self.corpus = corpus
         self._warehouse = warehouse or Warehouse()
         self._corpora = corpora or CorpusStore()
-        self._corpora.folder(corpus)
+        # Broken ones are told in the overview.
+        with suppress(SettingsError):
+            settings_for_questions(corpus, self._corpora, self._warehouse)
         self._opened = cache.open if cache else open_snapshot
 
     def overview(self) -> overview.Overview:
         """Return what the corpus holds and how it can be asked."""
-        return self._read(overview.overview, self._corpora)
+        return self._read(overview.overview, self._corpora, self._warehouse)
 
     def communities(
         self, within: str | None = None, level: int | None = None, measure: Measure = "members"

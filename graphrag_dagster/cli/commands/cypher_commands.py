@@ -16,7 +16,7 @@ from graphrag_dagster.cli.commands.sql_commands import print_rows, write_csv
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
-from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.questions.corpus_index import settings_for_questions
 from graphrag_dagster.kernel.storage.sql_sandbox import ResultRows
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
@@ -55,7 +55,7 @@ def run_cypher(
         _print_answer(answer)
         ran = answer.ran
     else:
-        graph = CorpusGraph(Warehouse(), name, CorpusStore().settings(name).section(CypherSettings))
+        graph = CorpusGraph(Warehouse(), name, settings_for_questions(name).section(CypherSettings))
         ran = graph.run(str(given.query), dict(_parameters(given.parameters)))
         if as_json:
             print_json(list(ran.found.objects()))

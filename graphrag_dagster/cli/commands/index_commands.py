@@ -39,6 +39,7 @@ from graphrag_dagster.kernel.storage.corpus_names import is_allowed
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import CORPUS_SUMMARY, DOCUMENTS, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
@@ -57,6 +58,7 @@ class IndexOptions:
         cold: find the communities from nothing.
         again: run even where nothing has changed.
         accept_removals: run even where all or nearly all files are gone since the corpus was published.
+        take_over: publish where machines share snapshots although another home has published since.
     """
 
     budget: RunBudget | None = None
@@ -64,6 +66,7 @@ class IndexOptions:
     cold: bool = False
     again: bool = False
     accept_removals: bool = False
+    take_over: bool = False
 
 
 def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bool) -> int:
@@ -88,7 +91,7 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
     try:
         store.settings(name)
         check_removals(store, Warehouse(), name)
-        since = None if wanted.cold or wanted.again else published_as_it_is(name)
+        since = None if wanted.cold or wanted.again or wanted.take_over else published_as_it_is(name)
         before = _published_documents(name)
         ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, as_json=as_json)
     except BaseException:
@@ -134,6 +137,8 @@ def _run_index(name: str, wanted: IndexOptions, *, as_json: bool) -> RunOutcome:
         resources = {"clustering": {"cold": True}} if wanted.cold else {}
         if wanted.accept_removals:
             resources["corpora"] = {"accept_removals": True}
+        if wanted.take_over:
+            resources["warehouse"] = {"take_over": True}
         run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources, as_json=as_json)
     ran = RunOutcome(run_id, time.monotonic() - begin)
     note_indexing(name, ran.seconds)
@@ -157,6 +162,9 @@ def published_as_it_is(name: str) -> str | None:
         if not status.unchanged or not status.snapshot:
             return None
         if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):
+            return None
+        shared = shared_snapshots(warehouse, name)
+        if shared and not shared.uploaded(status.snapshot):
             return None
         if shortfall_lines(warehouse, name):
             return None

@@ -13,7 +13,8 @@ from graphrag_dagster.kernel.pipeline.erasure import note_file
 from graphrag_dagster.kernel.storage.compaction import leftovers
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.home import memory_file
-from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.published import published_here
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import UNIT_LEDGER
@@ -21,10 +22,11 @@ from graphrag_dagster.kernel.tables import UNIT_LEDGER
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The deleted files and folders, and the deleted cache entries."""
+    """The deleted files and folders, the deleted cache entries, and the URL of deleted shared snapshots."""
 
     paths: tuple[Path, ...]
     memory: Pruned
+    shared: str | None = None
 
 
 def derived_paths(warehouse: Warehouse, corpus: str) -> list[Path]:
@@ -47,9 +49,12 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
 
     Raises:
         HeldError: another process holds the working file.
+        ObjectStoreError: the snapshots that machines share cannot be deleted; nothing was.
         WarehouseError: something cannot be deleted.
         CacheFileError: another process reads the cache file for too long.
     """
+    shared = shared_snapshots(warehouse, corpus)
+    deleted_there = shared.url if shared and shared.delete() else None
     paths = derived_paths(warehouse, corpus)
     file = warehouse.file(corpus)
     try:
@@ -68,7 +73,7 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
     pruned = Pruned(0, 0, 0)
     if memory_file().is_file():
         pruned = Upkeep(database_at(memory_file())).prune(corpus, everything=True)
-    return Deleted(tuple(paths), pruned)
+    return Deleted(tuple(paths), pruned, deleted_there)
 
 
 def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
@@ -105,7 +110,7 @@ def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
 
 
 def _has_something(warehouse: Warehouse, corpus: str) -> bool:
-    if published(warehouse, corpus) is not None:
+    if published_here(warehouse, corpus) is not None:
         return True
     if memory_file().is_file() and UsageLog(database_at(memory_file())).table(corpus)["output_tokens"].sum():
         return True

@@ -32,6 +32,7 @@ from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkee
 from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
 from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -234,6 +235,7 @@ def clear_older_snapshots(
 
     Raises:
         WarehouseError: a file cannot be deleted.
+        ObjectStoreError: a copy that machines share cannot be deleted.
     """
     note = note_file(warehouse, corpus)
     # The evidence that a snapshot must be deleted is removed last, so that a run after a kill finds it.
@@ -243,6 +245,7 @@ def clear_older_snapshots(
         for ending in (*data, ".json"):
             _remove(file.with_name(file.stem + ending))
     cleared = []
+    erasing = note.exists() or bool(undone)
     if deleted_documents(warehouse, corpus, keep_version):
         _remove(_reports(warehouse, corpus))
         cleared = _snapshots_to_delete(warehouse, corpus, keep_version)
@@ -250,6 +253,8 @@ def clear_older_snapshots(
         for ending in (".json", *data):
             _remove(file.with_name(file.stem + ending))
     _clear_derived(warehouse, corpus)
+    if shared := shared_snapshots(warehouse, corpus):
+        shared.keep(at_once=erasing or bool(cleared))
     note.unlink(missing_ok=True)
     return [file.stem for file in (*cleared, *undone)]
 

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.errors import CorpusError, QuestionError, SettingsError
 from graphrag_dagster.kernel.catalogue.registry import attached_graph, embedders, methods
+from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.index_background import Support
@@ -22,6 +23,7 @@ from graphrag_dagster.kernel.questions.snapshot_opening import open_published
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.language_resource import Language
@@ -168,7 +170,7 @@ class CorpusIndex:
             WarehouseError: it has never been indexed.
         """
         warehouse = warehouse or Warehouse()
-        settings = (corpora or CorpusStore()).settings(name)
+        settings = settings_for_questions(name, corpora, warehouse)
         unpublished = _unpublished_version(warehouse, name)
         index, snapshot = open_published(warehouse, name)
         version = snapshot.index if snapshot else unpublished
@@ -182,12 +184,13 @@ class CorpusIndex:
     def names() -> list[str]:
         """Return the names of the corpora that can be opened, sorted."""
         known = set(CorpusStore().names())
-        return [name for name in Warehouse().corpora() if name in known]
+        here = [name for name in Warehouse().corpora() if name in known]
+        return sorted({*here, *shared_corpora(Warehouse())})
 
     @staticmethod
     def unindexed() -> list[str]:
         """Return the names of the corpora that have not been indexed yet, sorted."""
-        made = set(Warehouse().corpora())
+        made = {*Warehouse().corpora(), *shared_corpora(Warehouse())}
         return [name for name in CorpusStore().names() if name not in made]
 
     @staticmethod
@@ -198,7 +201,7 @@ class CorpusIndex:
             CorpusError: there is no such corpus.
             SettingsError: its settings cannot be used.
         """
-        settings = CorpusStore().settings(name)
+        settings = settings_for_questions(name)
         return [
             method.name for method in methods().values() if not method.needs or settings.makes(method.needs)
         ]
@@ -335,6 +338,39 @@ class CorpusIndex:
         if passage is None:
             raise QuestionError(f"corpus {self.name!r} has no text unit {text_unit_id!r}")
         return passage
+
+
+def settings_for_questions(
+    name: str, corpora: CorpusStore | None = None, warehouse: Warehouse | None = None
+) -> CorpusSettings:
+    """Return the settings of a corpus; of one without a folder here, those that its snapshot was made with.
+
+    Args:
+        name: the corpus.
+        corpora: the corpus store; default: from the environment.
+        warehouse: the warehouse; default: from the environment.
+
+    Raises:
+        CorpusError: there is no such corpus.
+        SettingsError: its settings cannot be used.
+    """
+    store, warehouse = corpora or CorpusStore(), warehouse or Warehouse()
+    try:
+        return store.settings(name)
+    except CorpusError:
+        # Only where machines share snapshots are there some of corpora that this machine does not have.
+        if not warehouse.published_url or name in store.names():
+            raise
+        snapshot = published(warehouse, name)
+        if snapshot is None:
+            raise
+    told = snapshot.manifest["settings"]
+    if hidden := next((key for key, value in flatten(told).items() if "***" in str(value)), None):
+        raise SettingsError(
+            f"{hidden} of corpus {name!r} may hold a key and is not published; put the corpus's corpus.yaml "
+            f"into {store.path / name}"
+        )
+    return parse_settings(told, f"the published settings of corpus {name!r}")
 
 
 def session_of(

@@ -8,6 +8,7 @@ HOME = "GRAPHRAG_DAGSTER_HOME"
 CORPORA = "GRAPHRAG_DAGSTER_CORPORA"
 WAREHOUSE = "GRAPHRAG_DAGSTER_WAREHOUSE"
 CACHE = "GRAPHRAG_DAGSTER_CACHE"
+PUBLISHED = "GRAPHRAG_DAGSTER_PUBLISHED"
 EXPLORER = "GRAPHRAG_DAGSTER_EXPLORER"
 
 
@@ -19,11 +20,13 @@ class HomeFolders:
         corpora: the folder of corpora.
         warehouse: the path of a corpus's DuckDB file, with ``{corpus}``.
         memory: the LLM cache file.
+        published: URL below which snapshots are shared by machines; see :func:`published_url`.
     """
 
     corpora: str = ""
     warehouse: str = ""
     memory: str = ""
+    published: str = ""
 
     @classmethod
     def below(cls, home: Path) -> "HomeFolders":
@@ -58,6 +61,13 @@ def dagster_home() -> Path:
 def memory_file() -> Path:
     """The LLM cache file: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
     return Path(os.environ.get(CACHE) or HomeFolders.below(home()).memory).resolve()
+
+
+def published_url() -> str:
+    """Where snapshots go besides the warehouse: ``$GRAPHRAG_DAGSTER_PUBLISHED``, such as
+    ``s3://bucket/prefix`` or ``file:///folder``; else nowhere.
+    """
+    return os.environ.get(PUBLISHED) or ""
 
 
 def explorer_url() -> str:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import duckdb
 import polars as pl
+from pydantic import Field
 
 from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
@@ -28,7 +29,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     open_shared,
 )
 from graphrag_dagster.kernel.storage.file_format import begin_format, check_format
-from graphrag_dagster.kernel.storage.home import warehouse_template
+from graphrag_dagster.kernel.storage.home import published_url, warehouse_template
 from graphrag_dagster.kernel.tables import VECTOR, Column, Table
 
 _T = TypeVar("_T")
@@ -95,6 +96,20 @@ class Warehouse(Resource):
 
     path: str = ""
     lock_timeout_seconds: float = 60.0
+    published: str = Field(
+        default="",
+        description="URL below which snapshots are shared by machines, such as s3://bucket/prefix; default: "
+        "$GRAPHRAG_DAGSTER_PUBLISHED",
+    )
+    take_over: bool = Field(
+        default=False,
+        description="publish there although another home has published the corpus since",
+    )
+
+    @property
+    def published_url(self) -> str:
+        """URL below which snapshots are shared, without a slash at the end; empty if they are not."""
+        return (self.published or published_url()).rstrip("/")
 
     def file(self, corpus: str) -> Path:
         """The path of the corpus's DuckDB file.

@@ -20,6 +20,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.run_history import (
 )
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora, shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -34,15 +35,16 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
     store, warehouse = CorpusStore(), Warehouse()
     known = name in store.names()
     folder = store.folder(name) if known else None
-    paths = derived_paths(warehouse, name)
+    paths, shared = derived_paths(warehouse, name), shared_snapshots(warehouse, name)
     with instance() as dagster_instance:
         runs = runs_of(dagster_instance, name)
         registered = dagster_instance.has_dynamic_partition(str(CORPUS.name), name)
-        if not (paths or runs or registered or known):
+        if not (paths or runs or registered or known or (shared and name in shared_corpora(warehouse))):
             raise CorpusError(f"nothing was made of a corpus {name!r}; 'graphrag-dagster corpora' lists them")
         if not yes:
             every = f"the cached replies and accounts of {name}, and {plural(len(runs), 'run')} of Dagster"
-            _confirm(f"Delete all this, {every}?", [str(path) for path in paths])
+            listed = [*map(str, paths), *([f"{shared.url} (shared by machines)"] if shared else [])]
+            _confirm(f"Delete all this, {every}?", listed)
         deleted = delete_derived(warehouse, name)
         history = purge_history(dagster_instance, name)
         forget_partition(dagster_instance, name)
@@ -53,6 +55,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
             {
                 "corpus": name,
                 "deleted": [str(path) for path in deleted.paths],
+                "shared": deleted.shared,
                 "replies": deleted.memory.replies,
                 "vectors": deleted.memory.vectors,
                 "runs": history.runs,
@@ -60,7 +63,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
             }
         )
         return
-    for path in deleted.paths:
+    for path in (*deleted.paths, *([deleted.shared] if deleted.shared else [])):
         OUT.say(f"deleted {escape(str(path))}")
     OUT.print(
         f"deleted {plural(deleted.memory.replies, 'reply', 'replies')} and "

@@ -17,6 +17,7 @@ from graphrag_dagster.kernel.documents.documents import describe_files, partly_r
 from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
@@ -322,7 +323,7 @@ def list_corpora(*, as_json: bool) -> None:
     """Print every corpus, where it lies and how much was made of it."""
     store, warehouse = CorpusStore(), Warehouse()
     rows, damaged = [], {}
-    for name in store.names():
+    for name in sorted({*store.names(), *shared_corpora(warehouse)}):
         try:
             rows.append(_corpus_row(store, warehouse, name))
         except (GraphragError, OSError) as error:
@@ -364,7 +365,8 @@ def _corpus_row(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str
         "text_units": made.get("text units"),
         "entities": made.get("entities"),
         "reports": float(reports) if made else None,
-        "folder": str(store.folder(name)),
+        # One that machines share may be indexed elsewhere.
+        "folder": str(store.folder(name)) if name in store.names() else None,
     }
 
 

@@ -12,7 +12,7 @@ from graphrag_dagster.cli.console import ERR, OUT, print_json
 from graphrag_dagster.cli.progress_bars import progress_on
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.progress import listening
-from graphrag_dagster.kernel.questions.corpus_index import session_of
+from graphrag_dagster.kernel.questions.corpus_index import session_of, settings_for_questions
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer, PathIndex
@@ -94,8 +94,7 @@ def compare_paths(
 def _ask_instances(
     name: str, question: str, instances: Sequence[str], entities: Sequence[str]
 ) -> list[InstanceAnswer]:
-    store = CorpusStore()
-    session = session_of(name, store.settings(name), "path_asked")
+    session = session_of(name, settings_for_questions(name), "path_asked")
     return PathIndex(Warehouse(), name, session).ask(question, instances, entities)
 
 

@@ -11,6 +11,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     Published,
     folder_of,
     published,
+    published_here,
     reading,
     snapshots,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "prune",
     "publish",
     "published",
+    "published_here",
     "reading",
     "rollback",
     "snapshots",

@@ -24,8 +24,10 @@ _T = TypeVar("_T")
 #: The only format of a snapshot that is read and written.
 FORMAT = 2
 POINTER = "current.json"
+#: Lock of the folder; a killed process releases it.
+LOCK = ".lock"
 DATA, MANIFEST = ".duckdb", ".json"
-_VERSION = re.compile(r"[0-9a-f]{16}")
+VERSION = re.compile(r"[0-9a-f]{16}")
 #: File size in bytes from which reading the tables takes a few tenths of a second. Separate files take more.
 LARGE_FROM = 32_000_000
 _NEEDED = ("format", "corpus", "index", "published", "counts", "hash")
@@ -81,9 +83,23 @@ def folder_of(warehouse: Warehouse, corpus: str) -> Path:
 def published(warehouse: Warehouse, corpus: str) -> Published | None:
     """Return the corpus's current snapshot, or None.
 
+    Where machines share snapshots, a newer one is fetched first.
+
     Raises:
         WarehouseError: the file that names it, or its manifest, is damaged.
+        ObjectStoreError: the bucket cannot be used, and nothing was fetched from it before.
     """
+    if warehouse.published_url:
+        # Imported here because it imports this module.
+        from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+
+        if shared := shared_snapshots(warehouse, corpus):
+            shared.refresh()
+    return published_here(warehouse, corpus)
+
+
+def published_here(warehouse: Warehouse, corpus: str) -> Published | None:
+    """Return the current snapshot in the folder of this machine; see :func:`published`."""
     folder = folder_of(warehouse, corpus)
     while True:
         version = _pointed_version(folder, corpus)
@@ -122,7 +138,7 @@ def snapshot_at(folder: Path, version: str, corpus: str) -> Published | None:
     path = file.with_suffix(MANIFEST)
     try:
         status = path.stat()
-        if not _VERSION.fullmatch(version) or not file.is_file():
+        if not VERSION.fullmatch(version) or not file.is_file():
             return None
         manifest = _load(path, status.st_ino, status.st_mtime_ns, status.st_size)
     except FileNotFoundError:
@@ -158,7 +174,7 @@ def _pointed_version(folder: Path, corpus: str) -> str | None:
         raise _damage_error(path, corpus) from error
     except OSError as error:
         raise WarehouseError(os_error_message(error)) from error
-    if not _VERSION.fullmatch(version):
+    if not VERSION.fullmatch(version):
         raise _damage_error(path, corpus)
     return version
 

@@ -14,27 +14,28 @@ from uuid import uuid4
 import duckdb
 from filelock import FileLock, Timeout
 
-from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.errors import ObjectStoreError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, cache_derived_files
 from graphrag_dagster.kernel.storage.published.provenance import SnapshotProvenance
+from graphrag_dagster.kernel.storage.published.shared_snapshots import RECORD, shared_snapshots
 from graphrag_dagster.kernel.storage.published.snapshot_contents import SEARCHED, Contents, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
     FORMAT,
+    LOCK,
     MANIFEST,
     POINTER,
     Published,
     folder_of,
-    published,
+    published_here,
     snapshot_at,
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 
-_LOCK = ".lock"
 _READ_ONLY = 0o444
 
 
@@ -62,10 +63,17 @@ def publish(
 
     Raises:
         WarehouseError: the warehouse cannot be read, or the snapshot cannot be written.
+        StaleError: another home has published the corpus where machines share snapshots.
+        ObjectStoreError: it could not be uploaded there; it is published on this machine, and the next call
+            uploads it.
     """
     made_by = provenance or SnapshotProvenance()
-    folder = folder_of(warehouse, corpus)
+    folder, shared = folder_of(warehouse, corpus), shared_snapshots(warehouse, corpus)
     with _locked(warehouse, folder):
+        if shared:
+            # Where it does not answer, what is new is at least published here.
+            with suppress(ObjectStoreError):
+                shared.check_stale()
         before = _intact_snapshot(warehouse, corpus)
         # In a modified file, intact tables cannot be told from damaged ones.
         intact = before if before is not None and before.intact() else None
@@ -81,6 +89,9 @@ def publish(
                 "unchanged. Free disk space or fix the cause, and run again"
             ) from error
         _prune(warehouse, corpus, made_by.settings.publishing.keep)
+        if shared:
+            shared.upload(snapshot)
+            shared.keep()
         return snapshot, changed
 
 
@@ -93,14 +104,17 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
         version: the snapshot; default: the one published before the current.
 
     Raises:
+        ObjectStoreError: where machines share snapshots cannot be used; the current snapshot stays.
         WarehouseError: there is no such snapshot (the message lists the existing ones), or it is damaged.
     """
-    folder = folder_of(warehouse, corpus)
-    if not folder.is_dir():
+    folder, shared = folder_of(warehouse, corpus), shared_snapshots(warehouse, corpus)
+    if not folder.is_dir() and not shared:
         raise WarehouseError(
             f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
         )
     with _locked(warehouse, folder):
+        if shared:
+            shared.fetch_all()
         kept, current = snapshots(warehouse, corpus), _intact_snapshot(warehouse, corpus)
         if version is None:
             matches = [
@@ -126,6 +140,8 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
                 f"{matches[0].file} is not what was published: it is damaged or was modified; the current "
                 f"snapshot stays. List the others with: graphrag-dagster snapshots {corpus}"
             )
+        if shared:
+            shared.upload(matches[0], rollback=True)
         _point(folder, matches[0].version)
         return matches[0]
 
@@ -212,7 +228,7 @@ def _publication_record(warehouse: Warehouse, corpus: str, provenance: SnapshotP
 
 def _intact_snapshot(warehouse: Warehouse, corpus: str) -> Published | None:
     try:
-        return published(warehouse, corpus)
+        return published_here(warehouse, corpus)
     except WarehouseError:
         return None
 
@@ -233,7 +249,7 @@ def _remove_incomplete(folder: Path, corpus: str) -> None:
             if snapshot_at(folder, file.stem, corpus):
                 complete |= {file.name, f"{file.stem}{MANIFEST}"}
     for entry in list(folder.iterdir()):
-        if entry.name not in {*complete, POINTER, _LOCK}:
+        if entry.name not in {*complete, POINTER, RECORD, LOCK}:
             _remove(entry)
 
 
@@ -263,7 +279,7 @@ def _locked(warehouse: Warehouse, folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     seconds = warehouse.lock_timeout_seconds
     try:
-        with FileLock(folder / _LOCK, timeout=seconds):
+        with FileLock(folder / LOCK, timeout=seconds):
             yield
     except Timeout as error:
         raise WarehouseError(

@@ -1,0 +1,288 @@
+"""A folder of an object store: an S3 bucket, or a folder that several machines mount."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+from urllib.request import url2pathname
+
+from filelock import FileLock
+
+from graphrag_dagster.errors import ObjectStoreError, SettingsError
+from graphrag_dagster.kernel.storage.home import PUBLISHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from obstore import UpdateVersion
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
+
+#: Files up to this size are uploaded in one request, and only where they are missing; larger ones in parts.
+_ONE_REQUEST_BYTES = 64 * 2**20
+_PART_BYTES = 16 * 2**20
+_RETRIES = 3
+_ALLOWED = "permission to get, put, list and delete objects there"
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+#: Where credentials come from on a machine in the cloud if the environment has none.
+_METADATA_HOST = "169.254.169.254"
+
+
+class ChangedError(Exception):
+    """An object is no longer what it was when it was read."""
+
+
+class UnchangedError(Exception):
+    """An object is still what it was when it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object below a folder: its path there, size in bytes, and when it was written."""
+
+    path: str
+    size: int
+    written: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFolder:
+    """A folder of an object store.
+
+    Attributes:
+        url: ``s3://bucket/prefix`` or ``file:///folder``, without a slash at the end. Credentials come from
+            the environment, as of every AWS client.
+    """
+
+    url: str
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise SettingsError(
+                f"{PUBLISHED} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID and "
+                "AWS_SECRET_ACCESS_KEY, and the rest of the URL is s3://bucket/prefix"
+            )
+        if not (parts.scheme == "s3" and parts.netloc) and not (
+            parts.scheme == "file" and not parts.netloc and len(parts.path) > 1
+        ):
+            raise SettingsError(
+                f"{PUBLISHED} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
+            )
+
+    def url_of(self, path: str) -> str:
+        """Return the URL of an object."""
+        return f"{self.url}/{quote(path)}"
+
+    def get(self, path: str, unless: str | None = None) -> tuple[bytes, str] | None:
+        """Return an object and its ETag; None if there is none.
+
+        Args:
+            path: of the object.
+            unless: an ETag; the object is only returned if it has another.
+
+        Raises:
+            UnchangedError: it has that ETag.
+            ObjectStoreError: the store cannot be used.
+        """
+        with self._errors():
+            import obstore
+
+            try:
+                # Readers wait for it, and have a copy.
+                found = obstore.get(
+                    self._store(patient=False), path, options={"if_none_match": unless} if unless else {}
+                )
+            except FileNotFoundError as error:
+                if "NoSuchBucket" in str(error):
+                    raise
+                return None
+            except obstore.exceptions.NotModifiedError:
+                raise UnchangedError from None
+            return bytes(found.bytes()), str(found.meta["e_tag"])
+
+    def download(self, path: str, place: Path) -> bool:
+        """Download an object in parts into a file; False if there is none."""
+        with self._errors():
+            import obstore
+
+            store = self._store()
+            try:
+                size = obstore.head(store, path)["size"]
+                with place.open("wb") as file:
+                    for start in range(0, size, _PART_BYTES):
+                        end = min(size, start + _PART_BYTES)
+                        file.write(obstore.get_range(store, path, start=start, end=end))
+                    file.flush()
+                    os.fsync(file.fileno())
+            except FileNotFoundError as error:
+                if error.errno:
+                    raise
+                return False
+            return True
+
+    def put(self, path: str, content: bytes) -> None:
+        """Write an object."""
+        with self._errors():
+            import obstore
+
+            obstore.put(self._store(), path, content)
+
+    def upload(self, path: str, file: Path) -> None:
+        """Upload a file unless the object exists; nobody sees a part of it."""
+        with self._errors():
+            import obstore
+
+            store = self._store()
+            try:
+                obstore.head(store, path)
+            except FileNotFoundError:
+                if file.stat().st_size > _ONE_REQUEST_BYTES:
+                    obstore.put(store, path, file, chunk_size=_PART_BYTES, max_concurrency=4)
+                else:
+                    self._create(path, file.read_bytes())
+
+    def _create(self, path: str, content: bytes) -> None:
+        import obstore
+
+        try:
+            obstore.put(self._store(), path, content, mode="create")
+        except obstore.exceptions.AlreadyExistsError:
+            # Its name is the hash of its content.
+            return
+
+    def swap(self, path: str, content: bytes, before: str | None) -> str:
+        """Write an object if it has not changed, and return its new ETag.
+
+        Args:
+            path: of the object.
+            content: of the object.
+            before: the ETag of the object that is replaced; None to create it.
+
+        Raises:
+            ChangedError: it has changed or was created meanwhile.
+            ObjectStoreError: the store cannot be used.
+        """
+        with self._errors():
+            import obstore
+
+            try:
+                if before is None:
+                    return str(obstore.put(self._store(), path, content, mode="create")["e_tag"])
+                if self._local is None:
+                    version: UpdateVersion = {"e_tag": before}
+                    return str(obstore.put(self._store(), path, content, mode=version)["e_tag"])
+                with FileLock(self._local / ".lock"):
+                    if obstore.head(self._store(), path)["e_tag"] != before:
+                        raise ChangedError
+                    return str(obstore.put(self._store(), path, content)["e_tag"])
+            except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+                raise ChangedError from None
+
+    def list(self, folder: str = "") -> list[StoredObject]:
+        """Return the objects of a folder below, and of those in it."""
+        with self._errors():
+            import obstore
+
+            found = obstore.list(self._store(), folder or None).collect()
+            return [StoredObject(one["path"], one["size"], one["last_modified"]) for one in found]
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete objects; one that is gone already is no error."""
+        with self._errors():
+            import obstore
+
+            for path in paths:
+                try:
+                    obstore.delete(self._store(), path)
+                except FileNotFoundError as error:
+                    if "NoSuchBucket" in str(error):
+                        raise
+
+    def delete_unfinished(self, folder: str, age: timedelta) -> None:
+        """Delete the parts of killed uploads in a mounted folder; a bucket does so by a lifecycle rule."""
+        if self._local is not None:
+            with self._errors():
+                for leftover in (self._local / folder).glob("*#*"):
+                    if time.time() - leftover.stat().st_mtime >= age.total_seconds():
+                        leftover.unlink(missing_ok=True)
+
+    @property
+    def _local(self) -> Path | None:
+        parts = urlsplit(self.url)
+        return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+
+    def _store(self, *, patient: bool = True) -> ObjectStore:
+        # A server may be started before its credentials change, and tests have several stores.
+        environment = hash(frozenset(item for item in os.environ.items() if item[0].startswith("AWS_")))
+        return _store(self.url, _RETRIES if patient else 1, environment)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Tell what is wrong in one line: what the client says may hold keys of requests."""
+        try:
+            from obstore.exceptions import BaseError
+        except ImportError:
+            raise SettingsError(
+                f"{PUBLISHED} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
+            ) from None
+        try:
+            yield
+        except (BaseError, OSError, ValueError, NotImplementedError) as error:
+            if isinstance(error, OSError) and error.errno and self._local is None:
+                # Of a file of this machine.
+                raise
+            raise ObjectStoreError(f"{self.url} {self._reason(error)}") from None
+
+    def _reason(self, error: Exception) -> str:
+        text = str(error)
+        named = _CODE.search(text)
+        code = named[1] if named else ""
+        if self._local is not None:
+            known = error.strerror if isinstance(error, OSError) and error.strerror else ""
+            why = known or ("does not exist" if not self._local.is_dir() else "cannot be read or written")
+            return f"cannot be used ({why}); create or mount the folder, and check its permissions"
+        if code == "NoSuchBucket":
+            return f"cannot be used: there is no such bucket; create it, or correct {PUBLISHED}"
+        if _METADATA_HOST in text:
+            return "cannot be used: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        if type(error).__name__ in {"PermissionDeniedError", "UnauthenticatedError"} or "403" in text[:400]:
+            return (
+                f"denies access{f' ({code})' if code else ''}; check AWS_ACCESS_KEY_ID, "
+                f"AWS_SECRET_ACCESS_KEY and AWS_REGION, and that they have {_ALLOWED}"
+            )
+        at = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        where = f" at {urlsplit(at).hostname}" if at else ""
+        return (
+            f"does not answer{where}{f' ({code})' if code else ''}; check the network, AWS_ENDPOINT_URL and "
+            "AWS_REGION, and try again"
+        )
+
+
+@lru_cache(maxsize=8)
+def _store(url: str, retries: int, _environment: int) -> ObjectStore:
+    from obstore.store import LocalStore, S3Store
+
+    if url.startswith("file:"):
+        return LocalStore.from_url(url)
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    options: ClientConfig = {"connect_timeout": timedelta(seconds=3), "timeout": timedelta(seconds=60)}
+    if endpoint.startswith("http://"):
+        options["allow_http"] = True
+    retrying: RetryConfig = {
+        "max_retries": retries,
+        "backoff": {
+            "init_backoff": timedelta(milliseconds=200),
+            "max_backoff": timedelta(seconds=2),
+            "base": 2,
+        },
+        "retry_timeout": timedelta(seconds=30 if retries > 1 else 5),
+    }
+    return S3Store.from_url(url, client_options=options, retry_config=retrying)

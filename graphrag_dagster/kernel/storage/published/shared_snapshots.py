@@ -1,0 +1,492 @@
+"""Snapshots that machines share on an object store: uploaded by the one that indexes, fetched by readers.
+
+Below the folder of a corpus there are ``<sha256>.duckdb``, ``<version>.json``, its manifest, and
+``current.json``, which names the current version and who published last. It is replaced by compare-and-swap
+after everything that it names is there, so that readers see all of a publication or nothing.
+"""
+
+import hashlib
+import json
+import re
+import socket
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from graphrag_dagster.errors import ObjectStoreError, StaleError, WarehouseError
+from graphrag_dagster.kernel.common.atomic_files import write_durably
+from graphrag_dagster.kernel.common.printable import os_error_message
+from graphrag_dagster.kernel.common.progress import say
+from graphrag_dagster.kernel.storage.corpus_names import is_allowed
+from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
+from graphrag_dagster.kernel.storage.published.object_store import (
+    ChangedError,
+    ObjectFolder,
+    StoredObject,
+    UnchangedError,
+)
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
+    DATA,
+    FORMAT,
+    LOCK,
+    MANIFEST,
+    POINTER,
+    VERSION,
+    Published,
+    folder_of,
+    published_here,
+    snapshot_at,
+    snapshots,
+)
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+
+#: File beside the local snapshots: what was seen and published on the object store.
+RECORD = ".shared.json"
+#: How long a reader goes by what it saw there, and how long if it did not answer.
+CHECK_SECONDS, AWAY_SECONDS = 3.0, 30.0
+#: How old an upload must be that no manifest names, before it counts as one of a killed process.
+GRACE = timedelta(days=1)
+_HASH = re.compile(r"[0-9a-f]{64}")
+#: Publications may follow each other while one is read.
+_ATTEMPTS = 5
+
+
+@dataclass(slots=True)
+class _Check:
+    """When this process looks next, and what went wrong last."""
+
+    lock: Lock = field(default_factory=Lock)
+    due: float = 0.0
+    error: ObjectStoreError | None = None
+
+
+_CHECKS: dict[tuple[str, Path], _Check] = {}
+_NAMES: dict[str, tuple[float, list[str]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """Content of ``current.json``: no version if the corpus was deleted."""
+
+    version: str | None = None
+    manifest: str | None = None
+    publication: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read(cls, content: bytes, url: str) -> "_Pointer":
+        try:
+            found = json.loads(content)
+            pointer = cls(found["version"], found["manifest"], found["publication"])
+            if pointer.version is None or VERSION.fullmatch(pointer.version):
+                return pointer
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise ObjectStoreError(f"{url} is damaged; delete it and index the corpus again")
+
+    def content(self) -> bytes:
+        """Return it as JSON."""
+        entries = {"version": self.version, "manifest": self.manifest, "publication": self.publication}
+        return json.dumps(entries, ensure_ascii=False, indent=1).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSnapshots:
+    """The snapshots of a corpus on an object store; see :func:`shared_snapshots`."""
+
+    warehouse: Warehouse
+    corpus: str
+    store: ObjectFolder
+
+    @property
+    def url(self) -> str:
+        """URL of the corpus's snapshots."""
+        return self.store.url_of(self.corpus)
+
+    def url_of(self, snapshot: Published) -> str:
+        """Return the URL of a snapshot's file."""
+        return self.store.url_of(self._path(f"{snapshot.manifest['hash']}{DATA}"))
+
+    @property
+    def folder(self) -> Path:
+        """The folder of local copies."""
+        return folder_of(self.warehouse, self.corpus)
+
+    def refresh(self) -> None:
+        """Fetch the current snapshot if it is another than before; at most every few seconds.
+
+        If the store does not answer, the last copy is used, with a warning.
+
+        Raises:
+            ObjectStoreError: it does not answer, and there is no copy.
+        """
+        check = _CHECKS.setdefault((self.url, self.folder), _Check())
+        if time.monotonic() < check.due and check.error is None:
+            return
+        has_copy = (self.folder / POINTER).is_file()
+        if not check.lock.acquire(blocking=not has_copy):
+            # Another thread fetches; the copy is current until it has.
+            return
+        try:
+            if time.monotonic() >= check.due:
+                self._look(check, has_copy=has_copy)
+            if check.error and not has_copy:
+                raise check.error
+        finally:
+            check.lock.release()
+
+    def _look(self, check: _Check, *, has_copy: bool) -> None:
+        try:
+            self._fetch(wait=not has_copy)
+        except ObjectStoreError as error:
+            if has_copy and check.error is None:
+                say(f"{error}. Corpus {self.corpus!r} is read as it was fetched last")
+            check.error, check.due = error, time.monotonic() + AWAY_SECONDS
+        else:
+            check.error, check.due = None, time.monotonic() + CHECK_SECONDS
+
+    def _fetch(self, *, wait: bool) -> None:
+        for _ in range(_ATTEMPTS):
+            try:
+                found = self.store.get(self._path(POINTER), unless=self._seen())
+                if found is None:
+                    return
+                self.folder.mkdir(parents=True, exist_ok=True)
+                seconds = self.warehouse.lock_timeout_seconds if wait else 0
+                with FileLock(self.folder / LOCK, timeout=seconds):
+                    self._take(*found)
+            except UnchangedError:
+                return
+            except ChangedError:
+                continue
+            except Timeout:
+                if not wait:
+                    # A publication, which readers need not wait for.
+                    return
+                raise WarehouseError(
+                    f"another process is publishing in {self.folder}; waited {seconds:.0f} s. Try again"
+                ) from None
+            except OSError as error:
+                raise WarehouseError(os_error_message(error)) from error
+            return
+        raise ObjectStoreError(f"{self.url} names a snapshot that is not there; index the corpus again")
+
+    def fetch_all(self) -> None:
+        """Fetch all snapshots; the folder's lock must be held.
+
+        Raises:
+            ObjectStoreError: the store cannot be used.
+        """
+        with suppress(UnchangedError, ChangedError):
+            if found := self.store.get(self._path(POINTER), unless=self._seen()):
+                self._take(*found)
+        for version in self._manifests(self._objects()):
+            # It may have been deleted meanwhile.
+            with suppress(ChangedError):
+                self._place(version, self._manifest(version))
+
+    def _take(self, content: bytes, etag: str) -> None:
+        pointer, record = _Pointer.read(content, self.store.url_of(self._path(POINTER))), self._record()
+        if self._seen() == etag:
+            return
+        if pointer.version is not None:
+            manifest = self._manifest(pointer.version)
+            if _sha256(manifest) != pointer.manifest:
+                raise ChangedError
+            self._place(pointer.version, manifest)
+            write_durably(self.folder / POINTER, json.dumps({"version": pointer.version}))
+        there = self._manifests(self._objects())
+        gone = set(record.get("held", ())) - {*there, pointer.version}
+        current = published_here(self.warehouse, self.corpus)
+        if current and current.version in gone:
+            (self.folder / POINTER).unlink()
+        for version in gone:
+            for ending in (MANIFEST, DATA):
+                (self.folder / f"{version}{ending}").unlink(missing_ok=True)
+        if gone:
+            cache_derived_files(self.folder, snapshots(self.warehouse, self.corpus))
+        self._note(etag=etag, version=pointer.version, manifest=pointer.manifest, held=sorted(there))
+
+    def _manifest(self, version: str) -> bytes:
+        found = self.store.get(self._path(f"{version}{MANIFEST}"))
+        if found is None:
+            raise ChangedError
+        return found[0]
+
+    def _place(self, version: str, content: bytes) -> None:
+        """Put a snapshot into the local folder, fetched if it is not there."""
+        url = self.store.url_of(self._path(f"{version}{MANIFEST}"))
+        hashed = self._named_hash(content)
+        if hashed is None:
+            raise ObjectStoreError(
+                f"{url} is damaged or of another version of graphrag-dagster; install the version that "
+                "published it, or index the corpus again"
+            )
+        existing = None
+        with suppress(WarehouseError):
+            existing = snapshot_at(self.folder, version, self.corpus)
+        if existing is None or existing.manifest["hash"] != hashed:
+            making = self.folder / f".{uuid4().hex}.tmp"
+            try:
+                if not self.store.download(self._path(f"{hashed}{DATA}"), making):
+                    raise ChangedError
+                with making.open("rb") as file:
+                    if hashlib.file_digest(file, "sha256").hexdigest() != hashed:
+                        raise ObjectStoreError(
+                            f"{self.store.url_of(self._path(hashed + DATA))} is not what was published; "
+                            "delete it and index the corpus again"
+                        )
+                making.chmod(0o444)
+                making.replace(self.folder / f"{version}{DATA}")
+            finally:
+                making.unlink(missing_ok=True)
+        write_durably(self.folder / f"{version}{MANIFEST}", content.decode())
+
+    def _named_hash(self, manifest: bytes) -> str | None:
+        """Return the hash of the file that a manifest of this corpus names; None if it is not one."""
+        with suppress(ValueError, KeyError, TypeError):
+            entries = json.loads(manifest)
+            if entries["format"] == FORMAT and entries["corpus"] == self.corpus:
+                return str(entries["hash"]) if _HASH.fullmatch(entries["hash"]) else None
+        return None
+
+    def check_stale(self) -> None:
+        """Check that no other home has published since this one did.
+
+        Raises:
+            StaleError: one has; says who and when.
+            ObjectStoreError: the store cannot be used.
+        """
+        if found := self.store.get(self._path(POINTER)):
+            self._refuse_stale(_Pointer.read(found[0], self.url))
+
+    def _refuse_stale(self, pointer: _Pointer) -> None:
+        theirs = pointer.publication
+        if theirs is None or self.warehouse.take_over or theirs in self._record().get("publications", ()):
+            return
+        run = f" in run {theirs['run_id']}" if theirs.get("run_id") else ""
+        raise StaleError(
+            f"{theirs.get('host')} published corpus {self.corpus!r} at {self.url} on "
+            f"{str(theirs.get('published'))[:19]}Z (snapshot {theirs.get('version')}){run}, and this home "
+            "has not published it since; nothing was published there. Index it there. To publish from here "
+            f"from now on: graphrag-dagster index {self.corpus} --take-over (in Dagster: take_over: true in "
+            "the config of the resource warehouse)"
+        )
+
+    def upload(self, snapshot: Published, *, rollback: bool = False) -> None:
+        """Upload a snapshot and make it the current one; the folder's lock must be held.
+
+        Args:
+            snapshot: of the local folder.
+            rollback: it is an older one, and the home that published last goes on publishing.
+
+        Raises:
+            StaleError: another home has published since.
+            ObjectStoreError: the store cannot be used; the next call goes on.
+        """
+        try:
+            self._upload(snapshot, rollback=rollback)
+        except ObjectStoreError as error:
+            what = "nothing was rolled back" if rollback else "the new snapshot is on this machine only"
+            mend = "" if rollback else f", and the next 'graphrag-dagster index {self.corpus}' uploads it"
+            raise ObjectStoreError(f"{error}; {what}{mend}") from error
+
+    def _upload(self, snapshot: Published, *, rollback: bool) -> None:
+        manifest = snapshot.file.with_suffix(MANIFEST).read_bytes()
+        found = self.store.get(self._path(POINTER))
+        before, etag = (_Pointer.read(found[0], self.url), found[1]) if found else (_Pointer(), None)
+        known = self._record().get("publications", [])
+        if not rollback:
+            self._refuse_stale(before)
+        told = {
+            "version": snapshot.version,
+            "published": snapshot.published,
+            "run_id": snapshot.manifest.get("run_id"),
+            "host": socket.gethostname(),
+        }
+        publication = before.publication if rollback and before.publication else told
+        wanted = _Pointer(snapshot.version, _sha256(manifest), publication)
+        if wanted != before or etag is None:
+            self.store.upload(self._path(f"{snapshot.manifest['hash']}{DATA}"), snapshot.file)
+            self.store.put(self._path(f"{snapshot.version}{MANIFEST}"), manifest)
+            # Before the swap, so that a run after a kill knows it as its own.
+            self._note(publications=[*known, publication])
+            etag = self._swap(wanted, etag)
+        held = sorted({*self._record().get("held", ()), snapshot.version})
+        mine = known if rollback and publication not in known else [publication]
+        self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=held, publications=mine)
+
+    def _swap(self, wanted: _Pointer, etag: str | None) -> str:
+        try:
+            return self.store.swap(self._path(POINTER), wanted.content(), etag)
+        except ChangedError:
+            found = self.store.get(self._path(POINTER))
+            if found and found[0] == wanted.content():
+                # The answer to the first attempt was lost.
+                return found[1]
+            self._note(etag=None)
+            if found:
+                self._refuse_stale(_Pointer.read(found[0], self.url))
+            raise StaleError(
+                f"corpus {self.corpus!r} was published or rolled back at {self.url} at the same "
+                "time; nothing was changed there. Run again"
+            ) from None
+
+    def keep(self, *, at_once: bool = False) -> None:
+        """Delete what is not in the local folder of this home, which published last, and killed uploads.
+
+        Args:
+            at_once: whether to delete uploads that no manifest names however new they are.
+
+        Raises:
+            StaleError: another home has published since.
+            ObjectStoreError: something cannot be deleted.
+        """
+        self.check_stale()
+        kept = {snapshot.version: snapshot for snapshot in snapshots(self.warehouse, self.corpus)}
+        held = set(self._record().get("held", ()))
+        objects = self._objects()
+        now, files = datetime.now(UTC), {}
+        for version, manifest in self._manifests(objects).items():
+            # A new one that is not known may be of a home that is taking over.
+            if version not in kept and (version in held or at_once or now - manifest.written >= GRACE):
+                with suppress(ChangedError):
+                    files[version] = self._named_hash(self._manifest(version))
+        needed = {snapshot.manifest["hash"] for snapshot in kept.values()}
+        outdated = [
+            one.path
+            for one in objects
+            if (name := Path(one.path)).suffix == DATA
+            and name.stem not in needed
+            and (name.stem in files.values() or at_once or now - one.written >= GRACE)
+        ]
+        # Manifests last: they tell a run after a kill what is to be deleted.
+        self.store.delete([*outdated, *(self._path(f"{version}{MANIFEST}") for version in files)])
+        self.store.delete_unfinished(self.corpus, timedelta() if at_once else GRACE)
+        if held & set(files):
+            self._note(held=sorted(held - set(files)))
+
+    def delete(self) -> bool:
+        """Delete all snapshots; readers drop their copies. False if there are none.
+
+        Raises:
+            StaleError: one was published at the same time.
+            ObjectStoreError: something cannot be deleted.
+        """
+        found, objects = self.store.get(self._path(POINTER)), self._objects()
+        others = [one.path for one in objects if Path(one.path).name != POINTER]
+        before = _Pointer.read(found[0], self.url) if found else _Pointer()
+        if found and before != _Pointer():
+            self._swap(_Pointer(), found[1])
+        # Manifests last, as in :meth:`keep`.
+        self.store.delete(sorted(others, key=lambda path: path.endswith(MANIFEST)))
+        self.store.delete_unfinished(self.corpus, timedelta())
+        _CHECKS.pop((self.url, self.folder), None)
+        return bool(others) or before != _Pointer()
+
+    def manifests(self) -> list[tuple[Published, int]]:
+        """Return the snapshots there, whether they are here or not, with the sizes of their files.
+
+        Raises:
+            ObjectStoreError: the store cannot be used.
+        """
+        objects, found = self._objects(), []
+        sizes = {Path(one.path).stem: one.size for one in objects if one.path.endswith(DATA)}
+        for version in self._manifests(objects):
+            with suppress(ChangedError):
+                content = self._manifest(version)
+                if hashed := self._named_hash(content):
+                    entries = json.loads(content)
+                    file = self.folder / f"{version}{DATA}"
+                    found.append((Published(file, version, entries["index"], entries), sizes.get(hashed, 0)))
+        return sorted(found, key=lambda one: one[0].published, reverse=True)
+
+    def uploaded(self, snapshot: Published) -> bool:
+        """Whether a local snapshot is the current one there, and nothing is left to be deleted, as far as
+        this home knows.
+        """
+        manifest = snapshot.file.with_suffix(MANIFEST).read_bytes()
+        record = self._record()
+        here = {one.version for one in snapshots(self.warehouse, self.corpus)}
+        is_current = (record.get("version"), record.get("manifest")) == (snapshot.version, _sha256(manifest))
+        return is_current and here.issuperset(record.get("held", ()))
+
+    def _path(self, name: str) -> str:
+        return f"{self.corpus}/{name}"
+
+    def _objects(self) -> list[StoredObject]:
+        return self.store.list(self.corpus)
+
+    def _manifests(self, objects: list[StoredObject]) -> dict[str, StoredObject]:
+        named = {Path(one.path).name: one for one in objects}
+        return {
+            name.removesuffix(MANIFEST): one
+            for name, one in named.items()
+            if name.endswith(MANIFEST) and VERSION.fullmatch(name.removesuffix(MANIFEST))
+        }
+
+    def _seen(self) -> str | None:
+        """Return the ETag of the pointer that the local copy was made by; None if it has to be made again."""
+        record = self._record()
+        with suppress(WarehouseError):
+            if record.get("version") is None or published_here(self.warehouse, self.corpus):
+                return record.get("etag")
+        return None
+
+    def _record(self) -> dict[str, Any]:
+        """Return what this home knows of the store; nothing if it is of another one."""
+        with suppress(OSError, ValueError, AttributeError):
+            record = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
+            if record.get("url") == self.url:
+                return dict(record)
+        return {}
+
+    def _note(self, **entries: object) -> None:
+        record = {**self._record(), "url": self.url, **entries}
+        write_durably(self.folder / RECORD, json.dumps(record, ensure_ascii=False))
+
+
+def shared_snapshots(warehouse: Warehouse, corpus: str) -> SharedSnapshots | None:
+    """Return the snapshots of a corpus that machines share; None unless a URL for them is set.
+
+    Raises:
+        SettingsError: the URL is invalid.
+    """
+    if not warehouse.published_url:
+        return None
+    return SharedSnapshots(warehouse, corpus, ObjectFolder(warehouse.published_url))
+
+
+def shared_corpora(warehouse: Warehouse) -> list[str]:
+    """Return the names of the corpora that machines share, sorted; if the store does not answer, of those
+    fetched from it before.
+    """
+    if not warehouse.published_url:
+        return []
+    store = ObjectFolder(warehouse.published_url)
+    due, names = _NAMES.get(store.url, (0.0, []))
+    if time.monotonic() >= due:
+        try:
+            paths = [Path(one.path) for one in store.list()]
+            found = {path.parent.name for path in paths if VERSION.fullmatch(path.stem)}
+            names, due = sorted(filter(is_allowed, found)), time.monotonic() + CHECK_SECONDS
+        except ObjectStoreError as error:
+            if not names:
+                names = sorted(
+                    path.parent.name for path in folder_of(warehouse, "_").parent.glob(f"*/{RECORD}")
+                )
+            say(f"{error}. Corpora that were fetched before are listed")
+            due = time.monotonic() + AWAY_SECONDS
+        _NAMES[store.url] = (due, names)
+    return names
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
