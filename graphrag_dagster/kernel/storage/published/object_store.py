@@ -228,14 +228,14 @@ class ObjectFolder:
     def _errors(self) -> Iterator[None]:
         """Tell what is wrong in one line: what the client says may hold keys of requests."""
         try:
-            from obstore.exceptions import BaseError
+            import obstore
         except ImportError:
             raise SettingsError(
                 f"{PUBLISHED} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
             ) from None
         try:
             yield
-        except (BaseError, OSError, ValueError, NotImplementedError) as error:
+        except (obstore.exceptions.BaseError, OSError, ValueError, NotImplementedError) as error:
             if isinstance(error, OSError) and error.errno and self._local is None:
                 # Of a file of this machine.
                 raise

@@ -353,13 +353,14 @@ class SharedSnapshots:
         kept = {snapshot.version: snapshot for snapshot in snapshots(self.warehouse, self.corpus)}
         held = set(self._record().get("held", ()))
         objects = self._objects()
+        there = self._manifests(objects)
         now, files = datetime.now(UTC), {}
-        for version, manifest in self._manifests(objects).items():
+        for version, manifest in there.items():
             # A new one that is not known may be of a home that is taking over.
             if version not in kept and (version in held or at_once or now - manifest.written >= GRACE):
                 with suppress(ChangedError):
                     files[version] = self._named_hash(self._manifest(version))
-        needed = {snapshot.manifest["hash"] for snapshot in kept.values()}
+        needed = {kept[version].manifest["hash"] for version in there if version in kept}
         outdated = [
             one.path
             for one in objects
