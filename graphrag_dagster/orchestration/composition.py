@@ -28,6 +28,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.io_manager import WarehouseI
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import attach
 from graphrag_dagster.kernel.storage.home import HomeFolders
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
@@ -123,7 +124,7 @@ class SnapshotsResource(DuckDBResource):
             # The parent does not close it where the block fails.
             stack.callback(connection.close)
             attached: dict[str, str] = {}
-            for corpus in self.warehouse.corpora():
+            for corpus in sorted({*self.warehouse.corpora(), *shared_corpora(self.warehouse)}):
                 if other := attached.get(corpus.lower()):
                     raise WarehouseError(
                         f"DuckDB cannot attach the corpora {other!r} and {corpus!r} beside each other: their "

@@ -2,7 +2,7 @@
 
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphrag_dagster.errors import GraphragError, HeldError, WarehouseError
@@ -54,7 +54,11 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
         CacheFileError: another process reads the cache file for too long.
     """
     shared = shared_snapshots(warehouse, corpus)
-    deleted_there = shared.url if shared and shared.delete() else None
+    there = shared.url if shared and shared.delete() else None
+    return replace(_delete_here(warehouse, corpus), shared=there)
+
+
+def _delete_here(warehouse: Warehouse, corpus: str) -> Deleted:
     paths = derived_paths(warehouse, corpus)
     file = warehouse.file(corpus)
     try:
@@ -73,7 +77,7 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
     pruned = Pruned(0, 0, 0)
     if memory_file().is_file():
         pruned = Upkeep(database_at(memory_file())).prune(corpus, everything=True)
-    return Deleted(tuple(paths), pruned, deleted_there)
+    return Deleted(tuple(paths), pruned)
 
 
 def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
@@ -102,7 +106,7 @@ def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
     with suppress(GraphragError, OSError):
         if _has_something(warehouse, corpus):
             return
-        delete_derived(warehouse, corpus)
+        _delete_here(warehouse, corpus)
         corpora.forget(corpus)
         with recorded_instance() as instance:
             if instance is not None:

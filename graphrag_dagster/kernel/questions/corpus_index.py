@@ -359,7 +359,7 @@ def settings_for_questions(
         return store.settings(name)
     except CorpusError:
         # Only where machines share snapshots are there some of corpora that this machine does not have.
-        if not warehouse.published_url or name in store.names():
+        if name in store.names() or name not in shared_corpora(warehouse):
             raise
         snapshot = published(warehouse, name)
         if snapshot is None:

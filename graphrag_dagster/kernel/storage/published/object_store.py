@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
 #: Files up to this size are uploaded in one request, and only where they are missing; larger ones in parts.
-_ONE_REQUEST_BYTES = 64 * 2**20
-_PART_BYTES = 16 * 2**20
-_RETRIES = 3
+_ONE_REQUEST_BYTES = _PART_BYTES = 16 * 2**20
+_RETRIES, _SECONDS = 3, 120
+#: Of readers that have a copy.
+_FEW_RETRIES, _FEW_SECONDS = 1, 5
 _ALLOWED = "permission to get, put, list and delete objects there"
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 #: Where credentials come from on a machine in the cloud if the environment has none.
@@ -81,12 +82,13 @@ class ObjectFolder:
         """Return the URL of an object."""
         return f"{self.url}/{quote(path)}"
 
-    def get(self, path: str, unless: str | None = None) -> tuple[bytes, str] | None:
+    def get(self, path: str, unless: str | None = None, *, patient: bool = True) -> tuple[bytes, str] | None:
         """Return an object and its ETag; None if there is none.
 
         Args:
             path: of the object.
             unless: an ETag; the object is only returned if it has another.
+            patient: whether to wait for a slow store.
 
         Raises:
             UnchangedError: it has that ETag.
@@ -96,9 +98,8 @@ class ObjectFolder:
             import obstore
 
             try:
-                # Readers wait for it, and have a copy.
                 found = obstore.get(
-                    self._store(patient=False), path, options={"if_none_match": unless} if unless else {}
+                    self._store(patient=patient), path, options={"if_none_match": unless} if unless else {}
                 )
             except FileNotFoundError as error:
                 if "NoSuchBucket" in str(error):
@@ -222,7 +223,7 @@ class ObjectFolder:
     def _store(self, *, patient: bool = True) -> ObjectStore:
         # A server may be started before its credentials change, and tests have several stores.
         environment = hash(frozenset(item for item in os.environ.items() if item[0].startswith("AWS_")))
-        return _store(self.url, _RETRIES if patient else 1, environment)
+        return _store(self.url, patient, environment)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -267,22 +268,23 @@ class ObjectFolder:
 
 
 @lru_cache(maxsize=8)
-def _store(url: str, retries: int, _environment: int) -> ObjectStore:
+def _store(url: str, patient: bool, _environment: int) -> ObjectStore:
     from obstore.store import LocalStore, S3Store
 
     if url.startswith("file:"):
         return LocalStore.from_url(url)
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    options: ClientConfig = {"connect_timeout": timedelta(seconds=3), "timeout": timedelta(seconds=60)}
+    seconds = timedelta(seconds=_SECONDS if patient else _FEW_SECONDS)
+    options: ClientConfig = {"connect_timeout": timedelta(seconds=3), "timeout": seconds}
     if endpoint.startswith("http://"):
         options["allow_http"] = True
     retrying: RetryConfig = {
-        "max_retries": retries,
+        "max_retries": _RETRIES if patient else _FEW_RETRIES,
         "backoff": {
             "init_backoff": timedelta(milliseconds=200),
             "max_backoff": timedelta(seconds=2),
             "base": 2,
         },
-        "retry_timeout": timedelta(seconds=30 if retries > 1 else 5),
+        "retry_timeout": seconds,
     }
     return S3Store.from_url(url, client_options=options, retry_config=retrying)

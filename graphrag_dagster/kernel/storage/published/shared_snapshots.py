@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -74,27 +74,35 @@ _NAMES: dict[str, tuple[float, list[str]]] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Pointer:
-    """Content of ``current.json``: no version if the corpus was deleted."""
+    """Content of ``current.json``.
+
+    Attributes:
+        version: the current snapshot; None if the corpus was deleted.
+        manifest: hash of its manifest.
+        publication: what was published last, when and where; a rollback does not change it.
+        kept: versions of all snapshots there; readers delete their copies of others.
+    """
 
     version: str | None = None
     manifest: str | None = None
     publication: Mapping[str, Any] | None = None
+    kept: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, content: bytes, url: str) -> "_Pointer":
         try:
             found = json.loads(content)
-            pointer = cls(found["version"], found["manifest"], found["publication"])
-            if pointer.version is None or VERSION.fullmatch(pointer.version):
+            pointer = cls(found["version"], found["manifest"], found["publication"], tuple(found["kept"]))
+            versions = pointer.kept if pointer.version is None else (*pointer.kept, pointer.version)
+            if all(map(VERSION.fullmatch, versions)):
                 return pointer
         except (ValueError, KeyError, TypeError):
             pass
-        raise ObjectStoreError(f"{url} is damaged; delete it and index the corpus again")
+        raise ObjectStoreError(f"{url} is damaged; delete it and index the corpus with --again")
 
     def content(self) -> bytes:
         """Return it as JSON."""
-        entries = {"version": self.version, "manifest": self.manifest, "publication": self.publication}
-        return json.dumps(entries, ensure_ascii=False, indent=1).encode()
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,7 @@ class SharedSnapshots:
 
     def _look(self, check: _Check, *, has_copy: bool) -> None:
         try:
-            self._fetch(wait=not has_copy)
+            self._fetch(has_copy=has_copy)
         except ObjectStoreError as error:
             if has_copy and check.error is None:
                 say(f"{error}. Corpus {self.corpus!r} is read as it was fetched last")
@@ -152,14 +160,15 @@ class SharedSnapshots:
         else:
             check.error, check.due = None, time.monotonic() + CHECK_SECONDS
 
-    def _fetch(self, *, wait: bool) -> None:
+    def _fetch(self, *, has_copy: bool) -> None:
         for _ in range(_ATTEMPTS):
             try:
-                found = self.store.get(self._path(POINTER), unless=self._seen())
+                # Who has a copy need not wait for it.
+                found = self.store.get(self._path(POINTER), unless=self._seen(), patient=not has_copy)
                 if found is None:
                     return
                 self.folder.mkdir(parents=True, exist_ok=True)
-                seconds = self.warehouse.lock_timeout_seconds if wait else 0
+                seconds = 0 if has_copy else self.warehouse.lock_timeout_seconds
                 with FileLock(self.folder / LOCK, timeout=seconds):
                     self._take(*found)
             except UnchangedError:
@@ -167,8 +176,7 @@ class SharedSnapshots:
             except ChangedError:
                 continue
             except Timeout:
-                if not wait:
-                    # A publication, which readers need not wait for.
+                if has_copy:
                     return
                 raise WarehouseError(
                     f"another process is publishing in {self.folder}; waited {seconds:.0f} s. Try again"
@@ -176,7 +184,9 @@ class SharedSnapshots:
             except OSError as error:
                 raise WarehouseError(os_error_message(error)) from error
             return
-        raise ObjectStoreError(f"{self.url} names a snapshot that is not there; index the corpus again")
+        raise ObjectStoreError(
+            f"{self.url} names a snapshot that is not there; index the corpus with --again"
+        )
 
     def fetch_all(self) -> None:
         """Fetch all snapshots; the folder's lock must be held.
@@ -193,7 +203,7 @@ class SharedSnapshots:
                 self._place(version, self._manifest(version))
 
     def _take(self, content: bytes, etag: str) -> None:
-        pointer, record = _Pointer.read(content, self.store.url_of(self._path(POINTER))), self._record()
+        pointer = self._pointer(content)
         if self._seen() == etag:
             return
         if pointer.version is not None:
@@ -202,8 +212,7 @@ class SharedSnapshots:
                 raise ChangedError
             self._place(pointer.version, manifest)
             write_durably(self.folder / POINTER, json.dumps({"version": pointer.version}))
-        there = self._manifests(self._objects())
-        gone = set(record.get("held", ())) - {*there, pointer.version}
+        gone = set(self._record().get("held", ())) - set(pointer.kept)
         current = published_here(self.warehouse, self.corpus)
         if current and current.version in gone:
             (self.folder / POINTER).unlink()
@@ -212,7 +221,7 @@ class SharedSnapshots:
                 (self.folder / f"{version}{ending}").unlink(missing_ok=True)
         if gone:
             cache_derived_files(self.folder, snapshots(self.warehouse, self.corpus))
-        self._note(etag=etag, version=pointer.version, manifest=pointer.manifest, held=sorted(there))
+        self._note(etag=etag, version=pointer.version, manifest=pointer.manifest, held=pointer.kept)
 
     def _manifest(self, version: str) -> bytes:
         found = self.store.get(self._path(f"{version}{MANIFEST}"))
@@ -227,7 +236,7 @@ class SharedSnapshots:
         if hashed is None:
             raise ObjectStoreError(
                 f"{url} is damaged or of another version of graphrag-dagster; install the version that "
-                "published it, or index the corpus again"
+                "published it, or index the corpus with --again"
             )
         existing = None
         with suppress(WarehouseError):
@@ -241,7 +250,7 @@ class SharedSnapshots:
                     if hashlib.file_digest(file, "sha256").hexdigest() != hashed:
                         raise ObjectStoreError(
                             f"{self.store.url_of(self._path(hashed + DATA))} is not what was published; "
-                            "delete it and index the corpus again"
+                            "delete it and index the corpus with --again"
                         )
                 making.chmod(0o444)
                 making.replace(self.folder / f"{version}{DATA}")
@@ -265,7 +274,7 @@ class SharedSnapshots:
             ObjectStoreError: the store cannot be used.
         """
         if found := self.store.get(self._path(POINTER)):
-            self._refuse_stale(_Pointer.read(found[0], self.url))
+            self._refuse_stale(self._pointer(found[0]))
 
     def _refuse_stale(self, pointer: _Pointer) -> None:
         theirs = pointer.publication
@@ -301,7 +310,7 @@ class SharedSnapshots:
     def _upload(self, snapshot: Published, *, rollback: bool) -> None:
         manifest = snapshot.file.with_suffix(MANIFEST).read_bytes()
         found = self.store.get(self._path(POINTER))
-        before, etag = (_Pointer.read(found[0], self.url), found[1]) if found else (_Pointer(), None)
+        before, etag = (self._pointer(found[0]), found[1]) if found else (_Pointer(), None)
         known = self._record().get("publications", [])
         if not rollback:
             self._refuse_stale(before)
@@ -312,16 +321,16 @@ class SharedSnapshots:
             "host": socket.gethostname(),
         }
         publication = before.publication if rollback and before.publication else told
-        wanted = _Pointer(snapshot.version, _sha256(manifest), publication)
+        kept = tuple(sorted({*before.kept, snapshot.version}))
+        wanted = _Pointer(snapshot.version, _sha256(manifest), publication, kept)
+        self.store.upload(self._path(f"{snapshot.manifest['hash']}{DATA}"), snapshot.file)
+        self.store.put(self._path(f"{snapshot.version}{MANIFEST}"), manifest)
         if wanted != before or etag is None:
-            self.store.upload(self._path(f"{snapshot.manifest['hash']}{DATA}"), snapshot.file)
-            self.store.put(self._path(f"{snapshot.version}{MANIFEST}"), manifest)
             # Before the swap, so that a run after a kill knows it as its own.
             self._note(publications=[*known, publication])
             etag = self._swap(wanted, etag)
-        held = sorted({*self._record().get("held", ()), snapshot.version})
         mine = known if rollback and publication not in known else [publication]
-        self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=held, publications=mine)
+        self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=kept, publications=mine)
 
     def _swap(self, wanted: _Pointer, etag: str | None) -> str:
         try:
@@ -333,7 +342,7 @@ class SharedSnapshots:
                 return found[1]
             self._note(etag=None)
             if found:
-                self._refuse_stale(_Pointer.read(found[0], self.url))
+                self._refuse_stale(self._pointer(found[0]))
             raise StaleError(
                 f"corpus {self.corpus!r} was published or rolled back at {self.url} at the same "
                 "time; nothing was changed there. Run again"
@@ -349,15 +358,20 @@ class SharedSnapshots:
             StaleError: another home has published since.
             ObjectStoreError: something cannot be deleted.
         """
-        self.check_stale()
+        pointed = self.store.get(self._path(POINTER))
+        if pointed is None:
+            return
+        pointer = self._pointer(pointed[0])
+        self._refuse_stale(pointer)
         kept = {snapshot.version: snapshot for snapshot in snapshots(self.warehouse, self.corpus)}
-        held = set(self._record().get("held", ()))
         objects = self._objects()
         there = self._manifests(objects)
         now, files = datetime.now(UTC), {}
         for version, manifest in there.items():
             # A new one that is not known may be of a home that is taking over.
-            if version not in kept and (version in held or at_once or now - manifest.written >= GRACE):
+            if version not in kept and (
+                version in pointer.kept or at_once or now - manifest.written >= GRACE
+            ):
                 with suppress(ChangedError):
                     files[version] = self._named_hash(self._manifest(version))
         needed = {kept[version].manifest["hash"] for version in there if version in kept}
@@ -371,8 +385,11 @@ class SharedSnapshots:
         # Manifests last: they tell a run after a kill what is to be deleted.
         self.store.delete([*outdated, *(self._path(f"{version}{MANIFEST}") for version in files)])
         self.store.delete_unfinished(self.corpus, timedelta() if at_once else GRACE)
-        if held & set(files):
-            self._note(held=sorted(held - set(files)))
+        held = tuple(version for version in pointer.kept if version in kept)
+        if held != pointer.kept:
+            # Tells readers to delete their copies.
+            etag = self._swap(replace(pointer, kept=held), pointed[1])
+            self._note(etag=etag, held=held)
 
     def delete(self) -> bool:
         """Delete all snapshots; readers drop their copies. False if there are none.
@@ -383,7 +400,7 @@ class SharedSnapshots:
         """
         found, objects = self.store.get(self._path(POINTER)), self._objects()
         others = [one.path for one in objects if Path(one.path).name != POINTER]
-        before = _Pointer.read(found[0], self.url) if found else _Pointer()
+        before = self._pointer(found[0]) if found else _Pointer()
         if found and before != _Pointer():
             self._swap(_Pointer(), found[1])
         # Manifests last, as in :meth:`keep`.
@@ -418,6 +435,9 @@ class SharedSnapshots:
         here = {one.version for one in snapshots(self.warehouse, self.corpus)}
         is_current = (record.get("version"), record.get("manifest")) == (snapshot.version, _sha256(manifest))
         return is_current and here.issuperset(record.get("held", ()))
+
+    def _pointer(self, content: bytes) -> _Pointer:
+        return _Pointer.read(content, self.store.url_of(self._path(POINTER)))
 
     def _path(self, name: str) -> str:
         return f"{self.corpus}/{name}"
