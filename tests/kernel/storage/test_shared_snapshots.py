@@ -38,6 +38,7 @@ from support.s3_server import BUCKET, SECRET_KEY, S3Server, s3_server
 
 pytest.importorskip("obstore")
 pytest.importorskip("moto")
+pytest.importorskip("flask_cors")
 
 _NUMBERS = count()
 Machine = Callable[..., Warehouse]

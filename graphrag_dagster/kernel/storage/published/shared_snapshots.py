@@ -286,7 +286,7 @@ class SharedSnapshots:
             f"{str(theirs.get('published'))[:19]}Z (snapshot {theirs.get('version')}){run}, and this home "
             "has not published it since; nothing was published there. Index it there. To publish from here "
             f"from now on: graphrag-dagster index {self.corpus} --take-over (in Dagster: take_over: true in "
-            "the config of the resource warehouse)"
+            "the config of the resource graphrag_warehouse)"
         )
 
     def upload(self, snapshot: Published, *, rollback: bool = False) -> None:
