@@ -81,7 +81,7 @@ class GraphRagComponent(Component, Model, Resolvable):
     )
     published: str | None = Field(
         None,
-        description="URL below which machines share snapshots; default: as the environment says",
+        description="URL where machines share snapshots; default: as the environment says",
         examples=["s3://bucket/graphrag"],
     )
     max_tokens: int | None = Field(
