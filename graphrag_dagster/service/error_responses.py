@@ -26,7 +26,7 @@ from graphrag_dagster.errors import (
 )
 from graphrag_dagster.kernel.common.printable import printable
 from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError
-from graphrag_dagster.kernel.storage.home import corpora_root, home, warehouse_template
+from graphrag_dagster.kernel.storage.home import corpora_root, home, published_url, warehouse_template
 
 LOG = logging.getLogger("graphrag_dagster.service")
 OPENAI_PREFIX = "/v1/"
@@ -117,6 +117,8 @@ def without_paths(text: str) -> str:
     for place in (home(), Path(corpora_root()).absolute(), Path(warehouse_template()).absolute().parent):
         # Of a path with blanks the pattern would leave the beginning.
         text = text.replace(f"{place}/", "…/").replace(str(place), "…")
+    if shared := published_url():
+        text = text.replace(shared.rstrip("/"), "…")
     return _PATH.sub("…/", text)
 
 

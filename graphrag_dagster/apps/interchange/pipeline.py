@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.step_declaration import Step, StepRun, Stored
 from graphrag_dagster.kernel.tables import (
     IMPORT_ACCOUNT,
@@ -24,7 +24,7 @@ def imports(_tables: Tables, run: StepRun) -> Iterator[Stored]:
     # Readers of graphs are many, and corpora of documents need none.
     from graphrag_dagster.apps.interchange.graph_import import import_graphs
 
-    check_removals(run.corpora, run.warehouse, run.corpus)
+    check_before_index(run.corpora, run.warehouse, run.corpus)
     for table, written in import_graphs(run.corpora, run.warehouse, run.corpus).items():
         yield Stored(table, written)
 

@@ -31,7 +31,7 @@ from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import PLACE, DocumentChanges, compare_documents
 from graphrag_dagster.kernel.documents.documents import unread_files
-from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.corpus_deletion import withdraw
 from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, note_file
 from graphrag_dagster.kernel.pipeline.index_status import status_of
@@ -90,7 +90,7 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
         ERR.say(f"the folder {folder!r} is corpus {name}", markup=False)
     try:
         store.settings(name)
-        check_removals(store, Warehouse(), name)
+        check_before_index(store, Warehouse(take_over=wanted.take_over), name)
         since = None if wanted.cold or wanted.again or wanted.take_over else published_as_it_is(name)
         before = _published_documents(name)
         ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, as_json=as_json)

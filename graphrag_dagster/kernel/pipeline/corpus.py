@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.documents.document_metadata import metadata_of, per
 from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
 from graphrag_dagster.kernel.documents.imported_texts import SERVER, imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
-from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.erasure import note_deleted
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
@@ -31,7 +31,7 @@ def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
     Text units are token windows of the documents, or come with an imported graph.
     """
     settings, imported = run.settings.text_units, run.settings.makes("imports")
-    check_removals(run.corpora, run.warehouse, run.corpus)
+    check_before_index(run.corpora, run.warehouse, run.corpus)
     if imported:
         texts = imported_texts(tables[IMPORTED_DOCUMENTS], tables[IMPORTED_TEXT_UNITS], settings.encoding)
         # Data from a server is not a file, which could have changed.

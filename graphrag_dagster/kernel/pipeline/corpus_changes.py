@@ -4,11 +4,12 @@ import hashlib
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from graphrag_dagster.errors import CorpusError, DamagedError
+from graphrag_dagster.errors import CorpusError, DamagedError, ObjectStoreError
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import (
     Change,
@@ -21,6 +22,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Published, published
+from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -74,16 +76,22 @@ def _settings_of_manifest(settings: CorpusSettings) -> dict[str, Any]:
 _GONE, _LEFT = 0.8, 0.2
 
 
-def check_removals(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
-    """Refuse to index a folder that has lost all or nearly all files since publication.
+def check_before_index(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
+    """Refuse to index a folder that has lost all or nearly all files since publication, or a corpus that
+    another home publishes, before anything is paid for.
 
-    Renamed files do not count as lost. Nothing is refused if nothing is published or
+    Renamed files do not count as lost. No loss is refused if nothing is published or
     ``corpora.accept_removals`` is set.
 
     Raises:
         CorpusError: too many files are gone.
+        StaleError: another home has published the corpus since this one did.
         SettingsError: the settings are invalid.
     """
+    if shared := shared_snapshots(warehouse, corpus):
+        # Where it does not answer, the publication will ask again.
+        with suppress(ObjectStoreError):
+            shared.check_stale()
     snapshot = published(warehouse, corpus)
     if snapshot is None or corpora.accept_removals:
         return

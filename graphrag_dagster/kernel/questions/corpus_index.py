@@ -353,13 +353,20 @@ def settings_for_questions(
     Raises:
         CorpusError: there is no such corpus.
         SettingsError: its settings cannot be used.
+        WarehouseError: they would have to be fetched, and cannot be.
     """
     store, warehouse = corpora or CorpusStore(), warehouse or Warehouse()
     try:
         return store.settings(name)
     except CorpusError:
         # Only where machines share snapshots are there some of corpora that this machine does not have.
-        if name in store.names() or name not in shared_corpora(warehouse):
+        shared = shared_corpora(warehouse)
+        if shared and name not in {*store.names(), *shared}:
+            raise CorpusError(
+                f"no corpus {name!r} below {store.path.resolve()} or at {warehouse.published_url}; "
+                f"there are: {', '.join(sorted({*store.names(), *shared}))}"
+            ) from None
+        if name in store.names() or not shared:
             raise
         snapshot = published(warehouse, name)
         if snapshot is None:

@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -57,20 +57,20 @@ def test_a_folder_without_nearly_all_its_files_is_refused(
     before = published(Warehouse(), "coast")
     change(folder)
     with pytest.raises(CorpusError, match=r"of the 10 files .* --accept-removals"):
-        check_removals(CorpusStore(), Warehouse(), "coast")
-    check_removals(CorpusStore(accept_removals=True), Warehouse(), "coast")
+        check_before_index(CorpusStore(), Warehouse(), "coast")
+    check_before_index(CorpusStore(accept_removals=True), Warehouse(), "coast")
     assert published(Warehouse(), "coast") == before
 
 
 @pytest.mark.parametrize("change", [_all_but(3), _all_but(10), _replaced, _renamed])
 def test_a_folder_that_was_worked_on_is_not_refused(folder: Path, change: Callable[[Path], object]) -> None:
     change(folder)
-    check_removals(CorpusStore(), Warehouse(), "coast")
+    check_before_index(CorpusStore(), Warehouse(), "coast")
 
 
 def test_nothing_is_refused_where_nothing_is_published(home: Path) -> None:
     (home / "corpora" / "coast").mkdir()
-    check_removals(CorpusStore(), Warehouse(), "coast")
+    check_before_index(CorpusStore(), Warehouse(), "coast")
 
 
 def test_a_run_of_dagster_is_refused_too_and_publishes_nothing(folder: Path, run: Run) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.errors import ObjectStoreError, SettingsError, StaleError
+from graphrag_dagster.errors import CorpusError, ObjectStoreError, SettingsError, StaleError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -140,6 +140,8 @@ def test_commands_and_the_service_list_and_read_corpora_of_other_machines(
     snapshot = publish(machine("indexing"), "coast")[0]
     monkeypatch.setenv("GRAPHRAG_DAGSTER_PUBLISHED", url)
     assert Index.names() == ["coast"]
+    with pytest.raises(CorpusError, match=f"no corpus 'cost' .* at {url}; there are: coast"):
+        Index.open("cost")
     assert "local" in Index.methods("coast")
     assert Index.explorer("coast").overview().methods
     code, told, _ = run("snapshots", "coast", "--json")
@@ -218,7 +220,7 @@ def test_a_store_that_is_away_delays_a_publication_and_no_answer(
         if fails == "at the start":
             assert "is read as it was fetched last" in caplog.text
             with pytest.raises(ObjectStoreError, match="does not answer"):
-                title_read(late)
+                Index.open("coast", corpora=CorpusStore(root=late.path), warehouse=late)
             server.start()
     server.before = lambda _method, _path: True
     snapshot = publish(indexing, "coast", SnapshotProvenance(CorpusSettings()))[0]
@@ -395,3 +397,22 @@ def test_no_object_holds_a_deleted_document_once_that_is_said(
     assert published(node, "coast") is None
     assert list(shared(node).folder.glob("*.duckdb")) == []
     assert Index.names() == []
+
+
+@pytest.mark.long
+def test_a_run_that_could_not_publish_ends_before_it_reads_anything(
+    coast: Path, run: Run, monkeypatch: pytest.MonkeyPatch, machine: Machine, url: str
+) -> None:
+    theirs = publish(machine("other"), "coast")[0]
+    monkeypatch.setenv("GRAPHRAG_DAGSTER_PUBLISHED", url)
+    (coast / "institute" / "letter.txt").unlink()
+    code, out, told = run("index", "coast")
+    assert code == 1
+    assert "--take-over" in told
+    assert "Reading files" not in out + told
+    assert run("index", "coast", "--take-over")[0] == 0
+    found = published(machine("node", indexed=False), "coast")
+    assert found is not None
+    assert found.version != theirs.version
+    with pytest.raises(StaleError, match=found.version):
+        publish_state(machine("other"), "Late")

@@ -65,7 +65,7 @@ class _Check:
 
     lock: Lock = field(default_factory=Lock)
     due: float = 0.0
-    error: ObjectStoreError | None = None
+    error: WarehouseError | None = None
 
 
 _CHECKS: dict[tuple[str, Path], _Check] = {}
@@ -130,10 +130,11 @@ class SharedSnapshots:
     def refresh(self) -> None:
         """Fetch the current snapshot if it is another than before; at most every few seconds.
 
-        If the store does not answer, the last copy is used, with a warning.
+        If the store does not answer, or there is no room for another copy, the last one is used, with a
+        warning.
 
         Raises:
-            ObjectStoreError: it does not answer, and there is no copy.
+            WarehouseError: there is none.
         """
         check = _CHECKS.setdefault((self.url, self.folder), _Check())
         if time.monotonic() < check.due and check.error is None:
@@ -153,7 +154,7 @@ class SharedSnapshots:
     def _look(self, check: _Check, *, has_copy: bool) -> None:
         try:
             self._fetch(has_copy=has_copy)
-        except ObjectStoreError as error:
+        except WarehouseError as error:
             if has_copy and check.error is None:
                 say(f"{error}. Corpus {self.corpus!r} is read as it was fetched last")
             check.error, check.due = error, time.monotonic() + AWAY_SECONDS
@@ -364,6 +365,11 @@ class SharedSnapshots:
         pointer = self._pointer(pointed[0])
         self._refuse_stale(pointer)
         kept = {snapshot.version: snapshot for snapshot in snapshots(self.warehouse, self.corpus)}
+        if pointer.version not in kept and (current := published_here(self.warehouse, self.corpus)):
+            # Another machine has just rolled back to what is deleted now.
+            self.upload(current)
+            self.keep(at_once=at_once)
+            return
         objects = self._objects()
         there = self._manifests(objects)
         now, files = datetime.now(UTC), {}
@@ -488,6 +494,10 @@ def shared_snapshots(warehouse: Warehouse, corpus: str) -> SharedSnapshots | Non
 def shared_corpora(warehouse: Warehouse) -> list[str]:
     """Return the names of the corpora that machines share, sorted; if the store does not answer, of those
     fetched from it before.
+
+    Raises:
+        SettingsError: the URL is invalid.
+        ObjectStoreError: it does not answer, and none was fetched.
     """
     if not warehouse.published_url:
         return []
@@ -503,6 +513,8 @@ def shared_corpora(warehouse: Warehouse) -> list[str]:
                 names = sorted(
                     path.parent.name for path in folder_of(warehouse, "_").parent.glob(f"*/{RECORD}")
                 )
+            if not names:
+                raise
             say(f"{error}. Corpora that were fetched before are listed")
             due = time.monotonic() + AWAY_SECONDS
         _NAMES[store.url] = (due, names)
