@@ -22,7 +22,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Published, published
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -88,7 +88,7 @@ def check_before_index(corpora: CorpusStore, warehouse: Warehouse, corpus: str) 
         StaleError: another home has published the corpus since this one did.
         SettingsError: the settings are invalid.
     """
-    if shared := shared_snapshots(warehouse, corpus):
+    if shared := shared_publisher(warehouse, corpus):
         # Where it does not answer, the publication will ask again.
         with suppress(ObjectStoreError):
             shared.check_stale()

@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkee
 from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
 from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -253,7 +253,7 @@ def clear_older_snapshots(
         for ending in (".json", *data):
             _remove(file.with_name(file.stem + ending))
     _clear_derived(warehouse, corpus)
-    if shared := shared_snapshots(warehouse, corpus):
+    if shared := shared_publisher(warehouse, corpus):
         shared.keep(at_once=erasing or bool(cleared))
     note.unlink(missing_ok=True)
     return [file.stem for file in (*cleared, *undone)]

@@ -28,6 +28,7 @@ from graphrag_dagster.kernel.storage.published import (
     published_here,
     reading,
     rollback,
+    shared_publishing,
     snapshots,
 )
 from graphrag_dagster.kernel.storage.published import shared_snapshots as module
@@ -287,7 +288,7 @@ def test_an_upload_that_was_killed_is_never_read_and_goes_in_time(
     (left,) = names(node) - named(first)
     second = publish_state(indexing, "Second")
     assert left in names(node)
-    monkeypatch.setattr(module, "GRACE", timedelta())
+    monkeypatch.setattr(shared_publishing, "GRACE", timedelta())
     third = publish_state(indexing, "Third")
     assert left not in names(node)
     assert named(second, third) <= names(node)

@@ -8,12 +8,10 @@ after everything that it names is there, so that readers see all of a publicatio
 import hashlib
 import json
 import re
-import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -21,7 +19,7 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from graphrag_dagster.errors import ObjectStoreError, StaleError, WarehouseError
+from graphrag_dagster.errors import ObjectStoreError, WarehouseError
 from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.common.progress import say
@@ -52,8 +50,6 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 RECORD = ".shared.json"
 #: How long a reader goes by what it saw there, and how long if it did not answer.
 CHECK_SECONDS, AWAY_SECONDS = 3.0, 30.0
-#: How old an upload must be that no manifest names, before it counts as one of a killed process.
-GRACE = timedelta(days=1)
 _HASH = re.compile(r"[0-9a-f]{64}")
 #: Publications may follow each other while one is read.
 _ATTEMPTS = 5
@@ -68,12 +64,12 @@ class _Check:
     error: WarehouseError | None = None
 
 
-_CHECKS: dict[tuple[str, Path], _Check] = {}
+CHECKS: dict[tuple[str, Path], _Check] = {}
 _NAMES: dict[str, tuple[float, list[str]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class _Pointer:
+class Pointer:
     """Content of ``current.json``.
 
     Attributes:
@@ -89,7 +85,12 @@ class _Pointer:
     kept: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, content: bytes, url: str) -> "_Pointer":
+    def read(cls, content: bytes, url: str) -> "Pointer":
+        """Parse it.
+
+        Raises:
+            ObjectStoreError: it is damaged; ``url`` says where.
+        """
         try:
             found = json.loads(content)
             pointer = cls(found["version"], found["manifest"], found["publication"], tuple(found["kept"]))
@@ -136,7 +137,7 @@ class SharedSnapshots:
         Raises:
             WarehouseError: there is none.
         """
-        check = _CHECKS.setdefault((self.url, self.folder), _Check())
+        check = CHECKS.setdefault((self.url, self.folder), _Check())
         if time.monotonic() < check.due and check.error is None:
             return
         has_copy = (self.folder / POINTER).is_file()
@@ -209,7 +210,7 @@ class SharedSnapshots:
             return
         if pointer.version is not None:
             manifest = self._manifest(pointer.version)
-            if _sha256(manifest) != pointer.manifest:
+            if sha256(manifest) != pointer.manifest:
                 raise ChangedError
             self._place(pointer.version, manifest)
             write_durably(self.folder / POINTER, json.dumps({"version": pointer.version}))
@@ -267,154 +268,6 @@ class SharedSnapshots:
                 return str(entries["hash"]) if _HASH.fullmatch(entries["hash"]) else None
         return None
 
-    def check_stale(self) -> None:
-        """Check that no other home has published since this one did.
-
-        Raises:
-            StaleError: one has; says who and when.
-            ObjectStoreError: the store cannot be used.
-        """
-        if found := self.store.get(self._path(POINTER)):
-            self._refuse_stale(self._pointer(found[0]))
-
-    def _refuse_stale(self, pointer: _Pointer) -> None:
-        theirs = pointer.publication
-        if theirs is None or self.warehouse.take_over or theirs in self._record().get("publications", ()):
-            return
-        run = f" in run {theirs['run_id']}" if theirs.get("run_id") else ""
-        raise StaleError(
-            f"{theirs.get('host')} published corpus {self.corpus!r} at {self.url} on "
-            f"{str(theirs.get('published'))[:19]}Z (snapshot {theirs.get('version')}){run}, and this home "
-            "has not published it since; nothing was published there. Index it there. To publish from here "
-            f"from now on: graphrag-dagster index {self.corpus} --take-over (in Dagster: take_over: true in "
-            "the config of the resource graphrag_warehouse)"
-        )
-
-    def upload(self, snapshot: Published, *, rollback: bool = False) -> None:
-        """Upload a snapshot and make it the current one; the folder's lock must be held.
-
-        Args:
-            snapshot: of the local folder.
-            rollback: it is an older one, and the home that published last goes on publishing.
-
-        Raises:
-            StaleError: another home has published since.
-            ObjectStoreError: the store cannot be used; the next call goes on.
-        """
-        try:
-            self._upload(snapshot, rollback=rollback)
-        except ObjectStoreError as error:
-            what = "nothing was rolled back" if rollback else "the new snapshot is on this machine only"
-            mend = "" if rollback else f", and the next 'graphrag-dagster index {self.corpus}' uploads it"
-            raise ObjectStoreError(f"{error}; {what}{mend}") from error
-
-    def _upload(self, snapshot: Published, *, rollback: bool) -> None:
-        manifest = snapshot.file.with_suffix(MANIFEST).read_bytes()
-        found = self.store.get(self._path(POINTER))
-        before, etag = (self._pointer(found[0]), found[1]) if found else (_Pointer(), None)
-        known = self._record().get("publications", [])
-        if not rollback:
-            self._refuse_stale(before)
-        told = {
-            "version": snapshot.version,
-            "published": snapshot.published,
-            "run_id": snapshot.manifest.get("run_id"),
-            "host": socket.gethostname(),
-        }
-        publication = before.publication if rollback and before.publication else told
-        kept = tuple(sorted({*before.kept, snapshot.version}))
-        wanted = _Pointer(snapshot.version, _sha256(manifest), publication, kept)
-        self.store.upload(self._path(f"{snapshot.manifest['hash']}{DATA}"), snapshot.file)
-        self.store.put(self._path(f"{snapshot.version}{MANIFEST}"), manifest)
-        if wanted != before or etag is None:
-            # Before the swap, so that a run after a kill knows it as its own.
-            self._note(publications=[*known, publication])
-            etag = self._swap(wanted, etag)
-        mine = known if rollback and publication not in known else [publication]
-        self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=kept, publications=mine)
-
-    def _swap(self, wanted: _Pointer, etag: str | None) -> str:
-        try:
-            return self.store.swap(self._path(POINTER), wanted.content(), etag)
-        except ChangedError:
-            found = self.store.get(self._path(POINTER))
-            if found and found[0] == wanted.content():
-                # The answer to the first attempt was lost.
-                return found[1]
-            self._note(etag=None)
-            if found:
-                self._refuse_stale(self._pointer(found[0]))
-            raise StaleError(
-                f"corpus {self.corpus!r} was published or rolled back at {self.url} at the same "
-                "time; nothing was changed there. Run again"
-            ) from None
-
-    def keep(self, *, at_once: bool = False) -> None:
-        """Delete what is not in the local folder of this home, which published last, and killed uploads.
-
-        Args:
-            at_once: whether to delete uploads that no manifest names however new they are.
-
-        Raises:
-            StaleError: another home has published since.
-            ObjectStoreError: something cannot be deleted.
-        """
-        pointed = self.store.get(self._path(POINTER))
-        if pointed is None:
-            return
-        pointer = self._pointer(pointed[0])
-        self._refuse_stale(pointer)
-        kept = {snapshot.version: snapshot for snapshot in snapshots(self.warehouse, self.corpus)}
-        if pointer.version not in kept and (current := published_here(self.warehouse, self.corpus)):
-            # Another machine has just rolled back to what is deleted now.
-            self.upload(current)
-            self.keep(at_once=at_once)
-            return
-        objects = self._objects()
-        there = self._manifests(objects)
-        now, files = datetime.now(UTC), {}
-        for version, manifest in there.items():
-            # A new one that is not known may be of a home that is taking over.
-            if version not in kept and (
-                version in pointer.kept or at_once or now - manifest.written >= GRACE
-            ):
-                with suppress(ChangedError):
-                    files[version] = self._named_hash(self._manifest(version))
-        needed = {kept[version].manifest["hash"] for version in there if version in kept}
-        outdated = [
-            one.path
-            for one in objects
-            if (name := Path(one.path)).suffix == DATA
-            and name.stem not in needed
-            and (name.stem in files.values() or at_once or now - one.written >= GRACE)
-        ]
-        # Manifests last: they tell a run after a kill what is to be deleted.
-        self.store.delete([*outdated, *(self._path(f"{version}{MANIFEST}") for version in files)])
-        self.store.delete_unfinished(self.corpus, timedelta() if at_once else GRACE)
-        held = tuple(version for version in pointer.kept if version in kept)
-        if held != pointer.kept:
-            # Tells readers to delete their copies.
-            etag = self._swap(replace(pointer, kept=held), pointed[1])
-            self._note(etag=etag, held=held)
-
-    def delete(self) -> bool:
-        """Delete all snapshots; readers drop their copies. False if there are none.
-
-        Raises:
-            StaleError: one was published at the same time.
-            ObjectStoreError: something cannot be deleted.
-        """
-        found, objects = self.store.get(self._path(POINTER)), self._objects()
-        others = [one.path for one in objects if Path(one.path).name != POINTER]
-        before = self._pointer(found[0]) if found else _Pointer()
-        if found and before != _Pointer():
-            self._swap(_Pointer(), found[1])
-        # Manifests last, as in :meth:`keep`.
-        self.store.delete(sorted(others, key=lambda path: path.endswith(MANIFEST)))
-        self.store.delete_unfinished(self.corpus, timedelta())
-        _CHECKS.pop((self.url, self.folder), None)
-        return bool(others) or before != _Pointer()
-
     def manifests(self) -> list[tuple[Published, int]]:
         """Return the snapshots there, whether they are here or not, with the sizes of their files.
 
@@ -439,11 +292,11 @@ class SharedSnapshots:
         manifest = snapshot.file.with_suffix(MANIFEST).read_bytes()
         record = self._record()
         here = {one.version for one in snapshots(self.warehouse, self.corpus)}
-        is_current = (record.get("version"), record.get("manifest")) == (snapshot.version, _sha256(manifest))
+        is_current = (record.get("version"), record.get("manifest")) == (snapshot.version, sha256(manifest))
         return is_current and here.issuperset(record.get("held", ()))
 
-    def _pointer(self, content: bytes) -> _Pointer:
-        return _Pointer.read(content, self.store.url_of(self._path(POINTER)))
+    def _pointer(self, content: bytes) -> Pointer:
+        return Pointer.read(content, self.store.url_of(self._path(POINTER)))
 
     def _path(self, name: str) -> str:
         return f"{self.corpus}/{name}"
@@ -476,6 +329,7 @@ class SharedSnapshots:
         return {}
 
     def _note(self, **entries: object) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
         record = {**self._record(), "url": self.url, **entries}
         write_durably(self.folder / RECORD, json.dumps(record, ensure_ascii=False))
 
@@ -521,5 +375,6 @@ def shared_corpora(warehouse: Warehouse) -> list[str]:
     return names
 
 
-def _sha256(content: bytes) -> str:
+def sha256(content: bytes) -> str:
+    """Return the hash by which a manifest is named."""
     return hashlib.sha256(content).hexdigest()
