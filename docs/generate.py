@@ -89,7 +89,7 @@ def settings_reference() -> str:
         "| `GRAPHRAG_DAGSTER_PUBLISHED` | where machines [share snapshots](../how-to/object-storage.md): `s3://bucket/prefix` or `file:///folder`; credentials as of every AWS client | nowhere |",
         "| `GRAPHRAG_DAGSTER_EXPLORER` | where people open the explorer, which Dagster links to | `http://127.0.0.1:8000` |",
         "| `DAGSTER_HOME` | the Dagster instance | `.dagster_home` in the home |",
-        "| `GRAPHRAG_DAGSTER_CACHE` | the LLM cache file | `cache/replies.sqlite` in the home |",
+        "| `GRAPHRAG_DAGSTER_CACHE` | the LLM cache: a file, or `postgresql://user@host/database` | `cache/replies.sqlite` in the home |",
         "| `GRAPHRAG_DAGSTER_EXECUTOR` | `in_process`, `multiprocess`, `ray` or `k8s` | `in_process` |",
         "| `OPENAI_BASE_URL` | model endpoint where the corpus names none | OpenAI's |",
         "| `OPENAI_API_KEY` | its key, or the variable that `model.api_key_variable` names | none |",

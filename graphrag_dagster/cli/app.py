@@ -620,7 +620,7 @@ def batches(
     list_batches(name, as_json=as_json)
 
 
-cache = typer.Typer(help="Inspect, prune and export the LLM cache.", no_args_is_help=True)
+cache = typer.Typer(help="Inspect, prune, export and copy the LLM cache.", no_args_is_help=True)
 app.add_typer(cache, name="cache", rich_help_panel=Panel.MODELS)
 
 
@@ -655,6 +655,20 @@ def export(
     from graphrag_dagster.cli.commands.cache_commands import export as export_replies
 
     export_replies(file, corpus)
+
+
+@cache.command()
+def copy(
+    to: Annotated[
+        str,
+        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE", show_default=False),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Copy the LLM cache into another, which keeps what it has."""
+    from graphrag_dagster.cli.commands.cache_commands import copy as copy_replies
+
+    copy_replies(to, as_json=as_json)
 
 
 @app.command(rich_help_panel=Panel.LOOK)

@@ -15,10 +15,9 @@ from graphrag_dagster.apps.evaluation.tables import ANSWER_SENTENCES, JUDGEMENTS
 from graphrag_dagster.cli.console import number
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import engines
-from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.cache_database import own_database_if_made
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.storage.home import memory_file
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _COUNTS: dict[str, Callable[[ModelUse], float]] = {
@@ -40,8 +39,8 @@ _TROUBLES = frozenset({"retries", "time-outs", "failed"})
 
 
 def _usage_by_task(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
-    path = memory_file()
-    return UsageLog(database_at(path)).by_task(corpus, run_id) if run_id and path.exists() else {}
+    cache = own_database_if_made() if run_id else None
+    return UsageLog(cache).by_task(corpus, run_id) if run_id and cache else {}
 
 
 def money(use: ModelUse) -> str:
@@ -130,10 +129,10 @@ def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
 
 def _truncated_prompt_lines(corpus: str) -> list[str]:
     """What a server read only in part, and the mend."""
-    path = memory_file()
-    if not path.exists():
+    cache = own_database_if_made()
+    if cache is None:
         return []
-    parts = UsageLog(database_at(path)).truncated_prompts(corpus)
+    parts = UsageLog(cache).truncated_prompts(corpus)
     if not parts:
         return []
     # What an index without a model does not need.

@@ -57,7 +57,7 @@ class Stop:
         """End the process with one line and the exit code of what a signal ended, by default ``code``."""
         number = self._first or STOPPED.get(code, signal.SIGINT)
         if memory := sys.modules.get(_MEMORY):
-            memory.settle_all()
+            memory.end_all()
         sys.stderr.write(f"stopped by {signal.Signals(number).name}; finished work is kept\n")
         _leave(number)
 

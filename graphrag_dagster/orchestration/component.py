@@ -25,7 +25,7 @@ from dagster import (
 from pydantic import BaseModel, Field
 
 from graphrag_dagster.kernel.pipeline.orchestration.executors import DEFAULT, ExecutorName, executor_named
-from graphrag_dagster.kernel.storage.home import HomeFolders
+from graphrag_dagster.kernel.storage.home import HomeFolders, cache_location
 
 
 class ScaffoldParams(BaseModel):
@@ -139,7 +139,7 @@ class GraphRagComponent(Component, Model, Resolvable):
         return HomeFolders(
             corpora=str(project / self.corpora) if self.corpora else below.corpora,
             warehouse=str(project / self.warehouse) if self.warehouse else below.warehouse,
-            memory=str(project / self.cache) if self.cache else below.memory,
+            memory=cache_location(self.cache, project) if self.cache else below.memory,
             published=self.published or "",
         )
 

@@ -25,7 +25,7 @@ from graphrag_dagster.errors import (
     QuestionError,
 )
 from graphrag_dagster.kernel.common.printable import printable
-from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError
+from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.storage.home import corpora_root, home, published_url, warehouse_template
 
 LOG = logging.getLogger("graphrag_dagster.service")

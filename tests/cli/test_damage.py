@@ -9,7 +9,8 @@ from fastapi.testclient import TestClient
 
 from graphrag_dagster.errors import DamagedError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError, Database
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.pipeline.corpus_changes import changed_since_published
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import publish, published
@@ -125,11 +126,11 @@ def test_damaged_remembered_replies_are_named_with_the_way_out(run: Run, coast: 
 
 def test_memory_that_breaks_while_it_is_open_is_named(tmp_path: Path) -> None:
     database = Database(tmp_path / "m.db")
-    holed_memory(without_log(database.path))
+    holed_memory(without_log(Path(database.place)))
     with pytest.raises(CacheFileError, match=r"m\.db is damaged"), database.reading() as connection:
         connection.execute("select * from replies").fetchall()
-    with pytest.raises(CacheFileError, match=r"m\.db is damaged"), database.writing() as connection:
-        connection.execute("insert into paces values ('u', 'm', 1)")
+    with pytest.raises(CacheFileError, match=r"m\.db is damaged"):
+        database.write(lambda connection: connection.execute("insert into paces values ('u', 'm', 1)"))
     database.close()
 
 

@@ -6,12 +6,11 @@ from pathlib import PurePosixPath
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.catalogue.registry import engines
-from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
+from graphrag_dagster.kernel.models.cache.cache_database import Database, own_database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.call_estimates import Estimate, Range
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.home import memory_file
 
 #: Seconds that a run takes whatever is in it, and that a megabyte takes the extractive engine, as measured on
 #: two cores (``benchmarks/index.py``); and what other machines may make of it.
@@ -69,11 +68,13 @@ class Indexings:
 
     def note(self, corpus: str, done: Indexing) -> None:
         """Keep what an index took."""
-        with self._database.writing() as connection:
-            connection.execute(
-                "insert or replace into indexings values (?, ?, ?, ?)",
+        self._database.write(
+            lambda connection: connection.execute(
+                "insert into indexings values (?, ?, ?, ?) on conflict (corpus) do update set "
+                "engines = excluded.engines, bytes = excluded.bytes, seconds = excluded.seconds",
                 (corpus, done.engines, done.bytes, done.seconds),
             )
+        )
 
 
 #: Bytes of a word with its space; of formats that hold more than text nobody knows before they are read.
@@ -117,7 +118,7 @@ def outlook(name: str) -> Outlook:
     total = sum(sizes.values())
     plain = all(PurePosixPath(path).suffix.lower() in _PLAIN for path in sizes)
     words = total // _WORD if plain else None
-    last = Indexings(database_at(memory_file())).last(name)
+    last = Indexings(own_database()).last(name)
     if last and last.engines == engines_of(settings):
         return Outlook(len(sizes), total, words, _model(settings), last=last)
     if (model := _model(settings)) is None:
@@ -143,7 +144,7 @@ def note_indexing(name: str, seconds: float) -> None:
     store = CorpusStore()
     size = sum(store.sizes(name).values())
     done = Indexing(engines_of(store.settings(name)), size, seconds)
-    Indexings(database_at(memory_file())).note(name, done)
+    Indexings(own_database()).note(name, done)
 
 
 def engines_of(settings: CorpusSettings) -> str:
@@ -167,5 +168,5 @@ def _seconds_per_token(settings: CorpusSettings) -> float | None:
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 
     model = OpenAIChatModel(settings.model.for_role("extract"))
-    store = CapabilityStore(database_at(memory_file()))
+    store = CapabilityStore(own_database())
     return model.connection.pace.seconds_per_token or store.get_pace(model.connection.shown_url, model.name)

@@ -10,22 +10,26 @@ import polars as pl
 from rich.markup import escape
 
 from graphrag_dagster.cli.console import ERR, OUT, number, print_json, table_of
-from graphrag_dagster.errors import CorpusError, EndpointError
+from graphrag_dagster.errors import CorpusError, EndpointError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, api_of, refresh_all
-from graphrag_dagster.kernel.models.cache.cache_database import database_at
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.cache_database import (
+    database_at,
+    own_database,
+    own_database_if_made,
+)
+from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep, copy_cache
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore, models_of
-from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.home import cache_location, cache_place
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def upkeep() -> Upkeep:
     """The LLM cache of this home."""
-    return Upkeep(database_at(memory_file()))
+    return Upkeep(own_database())
 
 
 def show_stats(*, as_json: bool) -> None:
@@ -86,6 +90,31 @@ def export(path: Path, corpus: str | None) -> None:
     OUT.say(f"wrote {plural(count, 'reply', 'replies')} to {escape(os.fspath(path))}")
 
 
+def copy(to: str, *, as_json: bool) -> None:
+    """Copy the LLM cache into another.
+
+    Raises:
+        SettingsError: they are the same.
+    """
+    place = cache_location(to)
+    if place == cache_place():
+        raise SettingsError(
+            "--to is the cache in use: name another, or set GRAPHRAG_DAGSTER_CACHE to that which is copied"
+        )
+    target = database_at(place)
+    counts = copy_cache(own_database(), target)
+    if as_json:
+        copied = {table: {"copied": new, "there": old} for table, (new, old) in counts.items()}
+        print_json({"to": target.backend.shown, "tables": copied})
+        return
+    others = sum(new for table, (new, _) in counts.items() if table not in {"replies", "vectors"})
+    OUT.say(
+        f"{escape(target.backend.shown)}: copied {plural(counts['replies'][0], 'reply', 'replies')}, "
+        f"{plural(counts['vectors'][0], 'vector')} and {plural(others, 'other row')}; "
+        f"{plural(sum(old for _, old in counts.values()), 'row')} were there"
+    )
+
+
 def _check_unchanged(corpus: str) -> None:
     """What deleted documents left behind is only known once an index has seen that they are gone."""
     store, warehouse = CorpusStore(), Warehouse()
@@ -108,10 +137,9 @@ _COLUMNS = ("batch", "corpus", "model", "status", "done", "of", "hours old")
 
 def list_batches(name: str | None, *, as_json: bool) -> None:
     """Ask how far the batches are, collect what is done, and print them all, the oldest first."""
-    path = memory_file()
+    database = own_database_if_made()
     rows: list[dict[str, Any]] = []
-    if path.exists():
-        database = database_at(path)
+    if database is not None:
         for problem in refresh_all(database, models_of, name):
             ERR.say(f"not up to date: {escape(problem)}")
         rows = [_row(batch) for batch in BatchStore(database).batches(name)]
@@ -129,8 +157,8 @@ def cancel_batch(name: str) -> None:
     Raises:
         EndpointError: there is no such batch, or it is over.
     """
-    path = memory_file()
-    store = BatchStore(database_at(path)) if path.exists() else None
+    database = own_database_if_made()
+    store = BatchStore(database) if database else None
     batch = next((one for one in (store.batches() if store else ()) if one.id == name), None)
     if store is None or batch is None:
         raise EndpointError(f"there is no batch {name}; `graphrag-dagster batches` lists those there are")

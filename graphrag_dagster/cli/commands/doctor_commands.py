@@ -15,7 +15,7 @@ from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.console import ERR, OUT, print_json, table_of
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel.catalogue.registry import engines, load_target, plugin_errors, rerankers
-from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.cache_database import own_database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, LLMCache, User
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL
@@ -26,7 +26,6 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.home import memory_file
 from graphrag_dagster.kernel.tasks.language_resource import Language
 
 _COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
@@ -67,7 +66,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
             findings += [replace(one, endpoint=where) for one in load_target(local)(settings)]
     outcome = verdict(findings)
     if outcome != "unusable":
-        remember(settings, CapabilityStore(database_at(memory_file())))
+        remember(settings, CapabilityStore(own_database()))
     advised = {key: value for one in findings for key, value in one.settings.items()}
     if as_json:
         if fix and name and advised:

@@ -62,7 +62,7 @@ class BatchLine:
 
 
 class BatchStore:
-    """The batches in one LLM cache file.
+    """The batches in one LLM cache.
 
     A result stays until the asset that asked for it is made: a conversation of several requests is gone
     through again in every run, and must find the replies that were no good, too.
@@ -75,7 +75,8 @@ class BatchStore:
         """Note a batch that was begun, and the keys and tasks of its requests."""
         names = _COLUMNS.split(", ")
         values = [getattr(batch, name) for name in names]
-        with self._database.writing() as connection:
+
+        def write(connection: Any) -> None:
             connection.execute(
                 f"insert into batches ({_COLUMNS}, capabilities) "
                 f"values ({', '.join('?' * len(names))}, ?) on conflict do nothing",
@@ -87,9 +88,11 @@ class BatchStore:
                 [(key, batch.id, task) for key, task in tasks.items()],
             )
 
+        self._database.write(write)
+
     def batches(self, corpus: str | None = None, *, open_only: bool = False) -> list[RequestBatch]:
         """Return the batches of a corpus, or of all, the oldest first."""
-        query = f"select {_COLUMNS} from batches where (? is null or corpus = ?)"
+        query = f"select {_COLUMNS} from batches where (cast(? as text) is null or corpus = ?)"
         query += " and closed is null" if open_only else ""
         with self._database.reading() as connection:
             rows = connection.execute(f"{query} order by created, id", (corpus, corpus)).fetchall()
@@ -102,18 +105,21 @@ class BatchStore:
 
     def progress(self, remote: RemoteBatch) -> None:
         """Note how far a batch is."""
-        with self._database.writing() as connection:
-            connection.execute(
-                "update batches set status = ?, done = max(done, ?) where id = ? and closed is null",
-                (remote.status, remote.done, remote.id),
+        self._database.write(
+            lambda connection: connection.execute(
+                "update batches set status = ?, done = case when done > ? then done else ? end "
+                "where id = ? and closed is null",
+                (remote.status, remote.done, remote.done, remote.id),
             )
+        )
 
     def close(self, remote: RemoteBatch, results: Iterable[LineResult]) -> None:
         """Keep the results of a batch that is over; requests without one are free to be sent again."""
         results = list(results)
         hindered = next((result.problem for result in results if result.problem), None)
         done = sum(1 for result in results if result.reply or result.refused or result.failed)
-        with self._database.writing() as connection:
+
+        def write(connection: Any) -> None:
             changed = connection.execute(
                 "update batches set status = ?, done = ?, closed = ?, problem = ? "
                 "where id = ? and closed is null",
@@ -123,6 +129,8 @@ class BatchStore:
             if changed:
                 for result in results:
                     _keep_first_result(connection, result)
+
+        self._database.write(write)
 
     def take(self, key: bytes, run_id: str) -> BatchLine | None:
         """Return the result of a request and note which run has it; None where there is none."""
@@ -136,8 +144,11 @@ class BatchStore:
             return None
         batch, capabilities, answer, error, taken = row
         if taken != run_id:
-            with self._database.writing() as connection:
-                connection.execute("update batch_lines set taken = ? where key = ?", (run_id, key))
+            self._database.write(
+                lambda connection: connection.execute(
+                    "update batch_lines set taken = ? where key = ?", (run_id, key)
+                )
+            )
         told = json.loads(error) if error else {}
         reply = ChatReply(**json.loads(answer)) if answer else None
         line = BatchLine(batch, _capabilities(capabilities), reply, seen=taken is not None)
@@ -153,14 +164,15 @@ class BatchStore:
         Returns:
             Whether it was forgotten.
         """
-        with self._database.writing() as connection:
-            return bool(
+        return self._database.write(
+            lambda connection: bool(
                 connection.execute(
                     "update batch_lines set error = null, taken = null, failures = failures + 1 "
                     "where key = ? and failures < ?",
                     (key, _MOST_FAILURES),
                 ).rowcount
             )
+        )
 
     def settled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the requests that have a result."""
@@ -179,7 +191,8 @@ class BatchStore:
 
     def complaint(self, corpus: str, asset: str) -> RequestBatch | None:
         """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
-        with self._database.writing() as connection:
+
+        def tell(connection: Any) -> RequestBatch | None:
             row = connection.execute(
                 f"select {_COLUMNS} from batches where corpus = ? and asset = ? "
                 "and closed is not null and problem is not null and told = 0 order by created, id",
@@ -187,18 +200,21 @@ class BatchStore:
             ).fetchone()
             if row:
                 connection.execute("update batches set told = 1 where id = ?", (row[0],))
-        return RequestBatch(*row) if row else None
+            return RequestBatch(*row) if row else None
+
+        return self._database.write(tell)
 
     def forget_made(self, user: User) -> None:
         """Forget the results that the last making of the asset has used, or found and did not need."""
-        with self._database.writing() as connection:
-            connection.execute(
+        self._database.write(
+            lambda connection: connection.execute(
                 "delete from batch_lines where key in (select l.key from batch_lines l "
                 "join batches b on l.batch = b.id "
                 "join finished f on f.corpus = b.corpus and f.asset = b.asset "
                 "where b.corpus = ? and b.asset = ? and (l.taken = f.run_id or b.closed < f.begun))",
                 (user.corpus, user.asset),
             )
+        )
 
     def ready(self) -> dict[str, tuple[str, ...]]:
         """Return the corpora that wait for no batch any more, and the batches that none of their runs used.

@@ -126,7 +126,7 @@ def endpoint(session: TaskProvider) -> Embedder:
     Raises:
         EngineError: the settings name no model.
     """
-    from graphrag_dagster.kernel.models.cache.cached_models import CachedEmbedder
+    from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
     from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 
     name, own = session.settings.embeddings.model, session.settings.model.for_role("embed")

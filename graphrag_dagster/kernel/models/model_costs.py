@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from graphrag_dagster.errors import GraphragError
-
-if TYPE_CHECKING:
-    import asyncio
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,70 +139,36 @@ class Amount:
     def __add__(self, other: Amount) -> Amount:
         return Amount(self.tokens + other.tokens, self.usd + other.usd)
 
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(self.tokens - other.tokens, self.usd - other.usd)
 
-
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Budget:
-    """The limit, the amount spent, and the possible cost of calls in flight; used on one event loop.
+    """The limits of a run.
 
     Args:
         max_tokens: most tokens in and out; None does not limit.
         max_usd: most US dollars; None does not limit.
-        spent: what was spent before.
     """
 
     max_tokens: int | None = None
     max_usd: float | None = None
-    spent: Amount = field(default_factory=Amount)
-    _reserved: Amount = field(default_factory=Amount)
-    _in_flight: int = 0
-    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     @property
     def limited(self) -> bool:
         """Whether there is a limit at all."""
         return self.max_tokens is not None or self.max_usd is not None
 
-    async def reserve(self, worst: Amount) -> None:
-        """Reserve what a call may cost at worst; where it does not fit, wait for calls in flight to settle.
+    def allows(self, spent: Amount) -> bool:
+        """Whether so much may be spent."""
+        tokens = self.max_tokens is None or spent.tokens <= self.max_tokens
+        return tokens and (self.max_usd is None or spent.usd <= self.max_usd + 1e-12)
 
-        Raises:
-            BudgetExhausted: it does not fit although nothing is in flight.
-        """
-        while not self._is_within(worst):
-            if not self._in_flight:
-                raise BudgetExhausted(self._exceeded_reason(worst))
-            import asyncio
-
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
-        self._reserved += worst
-        self._in_flight += 1
-
-    def settle(self, worst: Amount, used: Amount) -> None:
-        """Replace a reservation by what the call did cost."""
-        self._reserved -= worst
-        self._in_flight -= 1
-        self.spent += used
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-
-    def _is_within(self, worst: Amount) -> bool:
-        after = self.spent + self._reserved + worst
-        tokens = self.max_tokens is None or after.tokens <= self.max_tokens
-        return tokens and (self.max_usd is None or after.usd <= self.max_usd + 1e-12)
-
-    def _exceeded_reason(self, worst: Amount) -> str:
+    def exceeded_reason(self, spent: Amount, worst: Amount) -> str:
+        """Say why a call is not sent that may cost ``worst``."""
         limits = []
         if self.max_tokens is not None:
-            limits.append(f"{self.spent.tokens:,} of {self.max_tokens:,} tokens")
+            limits.append(f"{spent.tokens:,} of {self.max_tokens:,} tokens")
         if self.max_usd is not None:
-            limits.append(f"${self.spent.usd:.4f} of ${self.max_usd:.4f}")
+            limits.append(f"${spent.usd:.4f} of ${self.max_usd:.4f}")
         return (
             f"stopped before the limit: this run has spent {' and '.join(limits)}, and the next call may "
             f"need {worst.tokens:,} tokens. Paid replies are cached: run again, with the same or a "

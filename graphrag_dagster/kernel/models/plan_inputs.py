@@ -11,7 +11,7 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import require_documents
 from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
-from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.cache_database import own_database
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, reply_key, vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.call_estimates import names_and_pairs
@@ -20,7 +20,6 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
-from graphrag_dagster.kernel.storage.home import memory_file
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 
 
@@ -113,7 +112,7 @@ class KnownReplies:
     def __init__(self, settings: ModelSettings, count: Callable[[str], int]) -> None:
         self._settings = settings
         self._count = count
-        database = database_at(memory_file())
+        database = own_database()
         self._replies = Replies(database)
         self._log = UsageLog(database)
 

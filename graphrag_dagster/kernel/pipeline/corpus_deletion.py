@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphrag_dagster.errors import GraphragError, HeldError, WarehouseError
-from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.cache_database import own_database_if_made
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.pipeline.erasure import note_file
 from graphrag_dagster.kernel.storage.compaction import leftovers
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.home import memory_file
 from graphrag_dagster.kernel.storage.published import published_here
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
@@ -75,8 +74,8 @@ def _delete_here(warehouse: Warehouse, corpus: str) -> Deleted:
             "delete again"
         ) from error
     pruned = Pruned(0, 0, 0)
-    if memory_file().is_file():
-        pruned = Upkeep(database_at(memory_file())).prune(corpus, everything=True)
+    if (cache := own_database_if_made()) is not None:
+        pruned = Upkeep(cache).prune(corpus, everything=True)
     return Deleted(tuple(paths), pruned)
 
 
@@ -116,7 +115,8 @@ def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
 def _has_something(warehouse: Warehouse, corpus: str) -> bool:
     if published_here(warehouse, corpus) is not None:
         return True
-    if memory_file().is_file() and UsageLog(database_at(memory_file())).table(corpus)["output_tokens"].sum():
+    cache = own_database_if_made()
+    if cache is not None and UsageLog(cache).table(corpus)["output_tokens"].sum():
         return True
     if not warehouse.file(corpus).is_file():
         return False

@@ -19,7 +19,7 @@ class HomeFolders:
     Attributes:
         corpora: the folder of corpora.
         warehouse: the path of a corpus's DuckDB file, with ``{corpus}``.
-        memory: the LLM cache file.
+        memory: the LLM cache: a file, or ``postgresql://…``.
         published: URL below which snapshots are shared by machines; see :func:`published_url`.
     """
 
@@ -58,9 +58,19 @@ def dagster_home() -> Path:
     return Path(os.environ.get("DAGSTER_HOME") or home() / ".dagster_home").resolve()
 
 
-def memory_file() -> Path:
-    """The LLM cache file: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
-    return Path(os.environ.get(CACHE) or HomeFolders.below(home()).memory).resolve()
+def cache_place() -> str:
+    """The LLM cache: ``$GRAPHRAG_DAGSTER_CACHE``, a file or ``postgresql://…``, else a file in the home."""
+    return cache_location(os.environ.get(CACHE) or HomeFolders.below(home()).memory)
+
+
+def cache_location(given: str, folder: Path | None = None) -> str:
+    """Return the whole path of a cache file, as seen from ``folder`` or here; an address stays as it is."""
+    return given if is_postgres(given) else str(((folder or Path()) / given).resolve())
+
+
+def is_postgres(place: str) -> bool:
+    """Whether a cache is in Postgres."""
+    return place.startswith(("postgresql://", "postgres://"))
 
 
 def published_url() -> str:

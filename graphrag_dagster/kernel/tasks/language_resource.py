@@ -6,7 +6,7 @@ from graphrag_dagster.kernel.catalogue.registry import require_named, stages
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
-from graphrag_dagster.kernel.models.model_costs import Amount, Budget
+from graphrag_dagster.kernel.models.model_costs import Budget
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
@@ -34,6 +34,5 @@ class Language(Resource):
         users = {name: None for stage in stages().values() for name in stage.users}
         require_named(users, user.asset, "user of models")
         database, log = self.memory.database(), self.memory.usage_log()
-        before = log.of_run(user.corpus, user.run_id)
-        budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
+        budget = Budget(self.max_tokens, self.max_usd)
         return TaskProvider(settings, UsageAccount(user, Replies(database), log, budget))

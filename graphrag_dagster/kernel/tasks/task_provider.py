@@ -103,6 +103,7 @@ class TaskProvider:
         from graphrag_dagster.kernel.models.batch_queue import BatchSender
         from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
         from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
+        from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
         from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
         from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 
@@ -112,13 +113,15 @@ class TaskProvider:
         batched = settings.batch and not (task.waited_for or self.waited_for)
         url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
         till = Till(self.account, settings, settings.name, url, discount)
-        capabilities = CapabilityStore(self.account.replies.database)
+        database = self.account.replies.database
+        capabilities = CapabilityStore(database)
+        share_rates(model.connection, database)
 
         async def gate() -> None:
             await check_endpoint(AccountedChatModel(settings, till), capabilities)
 
         if batched:
-            sender = BatchSender(settings, self.account.user, self.account.replies.database)
+            sender = BatchSender(settings, self.account.user, database)
             return CachedChatModel(sender, self.account, till, gate)
         return CachedChatModel(model, self.account, till, gate)
 

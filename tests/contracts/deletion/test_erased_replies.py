@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities
-from graphrag_dagster.kernel.models.model_costs import Amount, Budget, ModelUse
+from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def key(name: str) -> bytes:
 
 def account(database: Database, asset: str, run: str, corpus: str = "coast") -> UsageAccount:
     user = User(corpus, asset, run)
-    return UsageAccount(user, Replies(database), UsageLog(database), Budget(None, None, Amount()))
+    return UsageAccount(user, Replies(database), UsageLog(database), Budget())
 
 
 def use(database: Database, asset: str, *names: str, corpus: str = "coast") -> None:
@@ -41,7 +41,7 @@ def use(database: Database, asset: str, *names: str, corpus: str = "coast") -> N
 
 
 def left(database: Database) -> set[str]:
-    files = sorted(database.path.parent.glob(f"{database.path.name}*"))
+    files = sorted(Path(database.place).parent.glob("replies.sqlite*"))
     data = b"".join(file.read_bytes() for file in files)
     return {
         name for name in ("unit", "answer", "asked", "shared", "batched") if f"of {name}".encode() in data

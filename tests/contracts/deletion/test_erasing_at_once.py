@@ -9,7 +9,8 @@ import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError, Database
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, erase, note_file
@@ -62,7 +63,7 @@ def test_replies_that_are_read_elsewhere_are_told_of_and_stay_to_be_erased(
 ) -> None:
     with memory.reading() as connection:
         connection.execute("pragma busy_timeout = 50")
-    reader = sqlite3.connect(memory.path, isolation_level=None)
+    reader = sqlite3.connect(memory.place, isolation_level=None)
     reader.execute("begin")
     assert reader.execute("select count(*) from replies").fetchone() == (1,)
     with pytest.raises(CacheFileError, match="prune again"):

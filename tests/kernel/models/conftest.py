@@ -1,4 +1,6 @@
+import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -6,7 +8,8 @@ import pytest
 
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
-from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel, CachedEmbedder
+from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
+from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -14,14 +17,15 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEm
 from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import ScriptedEndpoint
+from support.postgres_server import PostgresServer
 
 
 class Memory:
-    """A file of cached replies with all that stands on it."""
+    """A cache of replies, in a file or in Postgres, with all that stands on it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.database = Database(path)
+    def __init__(self, place: Path | str) -> None:
+        self.path = Path(place)
+        self.database = Database(place)
         self.replies = Replies(self.database)
         self.log = UsageLog(self.database)
         self.upkeep = Upkeep(self.database)
@@ -57,6 +61,12 @@ class Memory:
         with self.database.reading() as connection:
             return int(connection.execute(f"select count(*) from {table}").fetchone()[0])
 
+    def reserved(self) -> tuple[int, int]:
+        """Calls in flight and their tokens, of all processes."""
+        with self.database.reading() as connection:
+            query = "select coalesce(sum(calls), 0), coalesce(sum(tokens), 0) from reservations"
+            return tuple(connection.execute(query).fetchone())
+
     def used(self, corpus: str = "c", run: str = "r1") -> ModelUse:
         return self.log.of_run(corpus, run)
 
@@ -72,9 +82,36 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A Postgres server."""
+    pytest.importorskip("psycopg")
+    server = PostgresServer()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSWORD", server.password)
+        yield server
+    server.close()
+
+
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    """An empty memory in a file."""
-    made = Memory(tmp_path / "replies.db")
+def memory(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Memory]:
+    """An empty memory, in a file or where ``TEST_CACHE=postgres`` in a new schema of Postgres."""
+    place: Path | str = tmp_path / "replies.db"
+    if os.environ.get("TEST_CACHE") == "postgres":
+        place = request.getfixturevalue("postgres").emptied()
+    made = Memory(place)
     yield made
     made.database.close()
+
+
+@pytest.fixture
+def memory_at() -> Iterator[Callable[[str], Memory]]:
+    """Opens a memory at a place, each time as another process would."""
+    with ExitStack() as opened:
+
+        def open_at(place: str) -> Memory:
+            made = Memory(place)
+            opened.callback(made.database.close)
+            return made
+
+        yield open_at

@@ -3,17 +3,20 @@
 import asyncio
 import json
 from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.models.cache.usage_account import Till
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.structured_output import ask
-from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted
+from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted, ModelUse
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
 
@@ -23,85 +26,126 @@ CALLS = st.lists(
 )
 
 
+_runs = count()
+
+
+class Run:
+    """A new run with limits, of a model whose tokens cost a cent each."""
+
+    def __init__(self, memory: Any, budget: Budget) -> None:
+        self._memory, self._run = memory, f"run {next(_runs)}"
+        account = memory.account(run=self._run, budget=budget)
+        priced = ModelSettings(prices={"input": 10_000.0, "output": 10_000.0})
+        self._till = Till(account, priced, "scripted", "")
+
+    async def reserve(self, tokens: int) -> Amount:
+        return await self._till.reserve(tokens, 0)
+
+    def settle(self, worst: Amount, tokens: int) -> None:
+        self._till.settle(worst, "hello", ModelUse(calls=1, input_tokens=tokens))
+
+    @property
+    def spent(self) -> ModelUse:
+        used: ModelUse = self._memory.used(run=self._run)
+        return used
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(CALLS, st.one_of(st.none(), st.integers(0, 400)), st.one_of(st.none(), st.integers(0, 400)))
 def test_no_limit_is_ever_passed(
-    calls: list[tuple[int, int, int]], most_tokens: int | None, most_cents: int | None
+    memory: Any, calls: list[tuple[int, int, int]], most_tokens: int | None, most_cents: int | None
 ) -> None:
-    async def run() -> None:
-        budget = Budget(most_tokens, None if most_cents is None else most_cents / 100)
-        given_up: list[Amount] = []
+    async def made() -> None:
+        run = Run(memory, Budget(most_tokens, None if most_cents is None else most_cents / 100))
+        given_up: list[int] = []
 
         async def one(worst_tokens: int, share: int, steps: int) -> None:
-            worst = Amount(worst_tokens, worst_tokens / 100)
             try:
-                await budget.reserve(worst)
+                worst = await run.reserve(worst_tokens)
             except BudgetExhausted:
-                given_up.append(budget.spent + worst)
+                given_up.append(run.spent.tokens + worst_tokens)
                 return
             for _ in range(steps):
                 await asyncio.sleep(0)
-            used = worst_tokens * share // 100
-            budget.settle(worst, Amount(used, used / 100))
-            assert most_tokens is None or budget.spent.tokens <= most_tokens
-            assert most_cents is None or budget.spent.usd <= most_cents / 100 + 1e-9
+            run.settle(worst, worst_tokens * share // 100)
+            assert most_tokens is None or run.spent.tokens <= most_tokens
+            assert most_cents is None or run.spent.usd <= most_cents / 100 + 1e-9
 
-        await asyncio.wait_for(asyncio.gather(*(one(*call) for call in calls)), 5)
+        await asyncio.wait_for(asyncio.gather(*(one(*call) for call in calls)), 10)
         for needed in given_up:
-            assert (most_tokens is not None and needed.tokens > most_tokens) or (
-                most_cents is not None and needed.usd > most_cents / 100
+            assert (most_tokens is not None and needed > most_tokens) or (
+                most_cents is not None and needed > most_cents
             )
-        assert budget._in_flight == 0
-        assert budget._reserved.tokens == 0
+        assert memory.reserved() == (0, 0)
 
-    asyncio.run(run())
+    asyncio.run(made())
 
 
-def test_a_call_waits_for_those_in_flight_before_it_is_given_up() -> None:
-    async def run() -> list[str]:
-        budget, seen = Budget(max_tokens=100), list[str]()
-        await budget.reserve(Amount(80))
+def test_a_call_waits_for_those_in_flight_before_it_is_given_up(memory: Any) -> None:
+    async def made() -> list[str]:
+        run, seen = Run(memory, Budget(max_tokens=100)), list[str]()
+        first = await run.reserve(80)
 
-        async def second() -> None:
-            await budget.reserve(Amount(60))
+        async def second() -> Amount:
+            worst = await run.reserve(60)
             seen.append("second")
+            return worst
 
         waiting = asyncio.ensure_future(second())
         await asyncio.sleep(0.01)
         assert not waiting.done()
-        budget.settle(Amount(80), Amount(30))
-        await asyncio.wait_for(waiting, 1)
-        budget.settle(Amount(60), Amount(60))
+        run.settle(first, 30)
+        run.settle(await asyncio.wait_for(waiting, 1), 60)
         with pytest.raises(BudgetExhausted):
-            await budget.reserve(Amount(11))
+            await run.reserve(11)
         return seen
 
-    assert asyncio.run(run()) == ["second"]
+    assert asyncio.run(made()) == ["second"]
 
 
-def test_who_is_cancelled_while_waiting_takes_no_room() -> None:
-    async def run() -> None:
-        budget = Budget(max_tokens=100)
-        await budget.reserve(Amount(80))
-        waiting = [asyncio.ensure_future(budget.reserve(Amount(60))) for _ in range(2)]
+def test_who_is_cancelled_while_waiting_takes_no_room(memory: Any) -> None:
+    async def made() -> None:
+        run = Run(memory, Budget(max_tokens=100))
+        first = await run.reserve(80)
+        waiting = [asyncio.ensure_future(run.reserve(60)) for _ in range(2)]
         await asyncio.sleep(0)
         waiting[0].cancel()
-        budget.settle(Amount(80), Amount(40))
+        run.settle(first, 40)
         await asyncio.wait_for(waiting[1], 1)
-        assert budget._in_flight == 1
+        assert memory.reserved() == (1, 60)
 
-    asyncio.run(run())
-
-
-def test_the_error_says_what_was_spent() -> None:
-    budget = Budget(max_tokens=1000, max_usd=0.5, spent=Amount(900, 0.25))
-    with pytest.raises(BudgetExhausted, match=r"900 of 1,000 tokens and \$0.2500 of \$0.5000") as raised:
-        asyncio.run(budget.reserve(Amount(200, 0.1)))
-    assert raised.value.exit_code == 4
-    assert "200 tokens" in str(raised.value)
+    asyncio.run(made())
 
 
-def _requests(count: int) -> list[ChatRequest]:
-    return [ChatRequest("hello", (Message("user", f"Question {n} of many?"),), 30) for n in range(count)]
+def test_who_is_cancelled_when_room_was_found_gives_it_back(memory: Any) -> None:
+    async def made() -> None:
+        run = Run(memory, Budget(max_tokens=100))
+        waiting = asyncio.ensure_future(run.reserve(60))
+        # The round has answered, and nobody has heard of it.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await asyncio.wait_for(run.reserve(100), 1)
+        assert memory.reserved() == (1, 100)
+
+    asyncio.run(made())
+
+
+def test_the_error_says_what_was_spent(memory: Any) -> None:
+    async def made() -> None:
+        run = Run(memory, Budget(max_tokens=1000, max_usd=12.0))
+        run.settle(await run.reserve(900), 900)
+        with pytest.raises(BudgetExhausted, match=r"900 of 1,000 tokens and \$9.0000 of \$12.0000") as raised:
+            await run.reserve(200)
+        assert raised.value.exit_code == 4
+        assert "200 tokens" in str(raised.value)
+
+    asyncio.run(made())
+
+
+def _requests(many: int) -> list[ChatRequest]:
+    return [ChatRequest("hello", (Message("user", f"Question {n} of many?"),), 30) for n in range(many)]
 
 
 def test_a_run_stops_before_its_limit_and_goes_on_from_memory(memory: Any) -> None:
@@ -117,7 +161,7 @@ def test_a_run_stops_before_its_limit_and_goes_on_from_memory(memory: Any) -> No
                 list(run_in_order(work, _requests(200), calls=8))
             used = memory.used(run=run)
             assert 0 < used.tokens <= 1000
-            assert used.tokens == budget.spent.tokens
+            assert memory.reserved() == (0, 0)
             # What was paid for was also kept.
             assert memory.count("replies") == len(endpoint.chats)
     assert memory.used(run="r2").cached == memory.used(run="r1").calls
@@ -154,5 +198,5 @@ def test_a_failed_call_gives_back_what_it_reserved(memory: Any) -> None:
         for request in _requests(3):
             with pytest.raises(Exception, match="rejected"):
                 asyncio.run(model.complete(request))
-    assert (budget.spent.tokens, budget._reserved.tokens, budget._in_flight) == (0, 0, 0)
+    assert (memory.used().tokens, memory.reserved()) == (0, (0, 0))
     assert (memory.used().failed, memory.used().calls) == (3, 0)

@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.home import cache_place
 from graphrag_dagster.kernel.storage.published import (
     RESULTS,
     SEARCHED,
@@ -64,7 +64,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         enter_home(patch, folder)
         use = ModelUse(calls=2, input_tokens=30, output_tokens=4, usd=0.5)
-        UsageLog(database_at(memory_file())).add(User("coast", "ask", "question"), "answer", "m", use)
+        UsageLog(database_at(cache_place())).add(User("coast", "ask", "question"), "answer", "m", use)
         run_job("coast")
     return folder
 

@@ -1,152 +1,97 @@
-"""The LLM cache file: SQLite in WAL mode, safe for many processes."""
+"""The LLM cache: a SQLite file, or a schema of a Postgres database; safe for many processes."""
 
 import asyncio
 import atexit
 import os
-import random
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
-from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.models.cache.cache_schema import Backend, CacheFileError, Write
+from graphrag_dagster.kernel.models.cache.leases import Leases, Presence
+from graphrag_dagster.kernel.models.cache.sqlite_backend import SqliteBackend
 from graphrag_dagster.kernel.models.chat.concurrent_calls import call_loop
+from graphrag_dagster.kernel.storage.home import cache_place, is_postgres
 
-#: The only format that is read and written, as ``pragma user_version``.
-_VERSION = 4
-_BUSY_MS = 60_000
+T = TypeVar("T")
+
 #: Seconds within which what calls have to write is written together.
 _TOGETHER = 0.01
-_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_SCHEMA = """
-create table replies (
-    key blob primary key, task text not null, model text not null, text text not null,
-    finish_reason text not null, note text, input_tokens integer not null,
-    cached_input_tokens integer not null, output_tokens integer not null, seconds real not null,
-    created real not null
-) without rowid;
-create table vectors (
-    key blob primary key, model text not null, vector blob not null, tokens real not null,
-    created real not null
-) without rowid;
-create table uses (
-    key blob not null, corpus text not null, asset text not null, run_id text not null,
-    last_used real not null, primary key (key, corpus, asset)
-) without rowid;
-create table finished (
-    corpus text not null, asset text not null, run_id text not null, begun real not null,
-    primary key (corpus, asset)
-) without rowid;
-create table usage (
-    run_id text not null, corpus text not null, asset text not null, task text not null,
-    model text not null, begun real not null, calls integer not null, cached integer not null,
-    retries integer not null, failed integer not null, input_tokens integer not null,
-    cached_input_tokens integer not null, output_tokens integer not null, saved_tokens integer not null,
-    usd real not null, unpriced integer not null, seconds real not null,
-    timeouts integer not null default 0, repeated integer not null default 0,
-    primary key (corpus, run_id, asset, task, model)
-) without rowid;
-create table capabilities (
-    url text not null, model text not null, capabilities text not null, at real not null,
-    primary key (url, model)
-) without rowid;
-create table batches (
-    id text primary key, url text not null, variable text not null, model text not null,
-    corpus text not null, asset text not null, run_id text not null, capabilities text not null,
-    status text not null, requests integer not null, done integer not null, created real not null,
-    closed real, problem text, told integer not null default 0
-) without rowid;
-create table batch_lines (
-    key blob primary key, batch text not null, task text not null, answer text, error text,
-    failures integer not null default 0, taken text
-) without rowid;
-create table paces (
-    url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
-) without rowid;
-create table indexings (
-    corpus text primary key, engines text not null, bytes integer not null, seconds real not null
-) without rowid;
-create table unread_prompts (
-    key blob not null, corpus text not null, asset text not null, task text not null, model text not null,
-    sent integer not null, arrived integer not null, at real not null, primary key (key, corpus, asset)
-) without rowid;
-create index uses_by_corpus on uses (corpus, asset);
-create index batch_lines_by_batch on batch_lines (batch);
-"""
-
-#: An operation on the connection inside a transaction.
-Write = Callable[[sqlite3.Connection], object]
-
-
-class CacheFileError(GraphragError):
-    """The LLM cache file cannot be used."""
 
 
 class Database:
     """One connection a process, used by its threads in turn.
 
     Args:
-        path: the file; made with its folder where absent.
+        place: a file, made with its folder where absent; or ``postgresql://…``.
+
+    Attributes:
+        holder: the name under which this process shares the cache with others.
+        presence: tells them that it is there.
+        leases: what it asks for, so that they wait for it.
 
     Raises:
-        CacheFileError: the file cannot be opened, is no such database, or is of another format.
+        CacheFileError: it cannot be opened, is no such database, or is of another format.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, place: Path | str) -> None:
+        self.place = str(place)
+        self.holder = uuid.uuid4().hex
         self._lock = threading.RLock()
+        #: Held for a moment only, so that an event loop never waits for a transaction of another thread.
+        self._queue = threading.Lock()
         self._waiting: list[Write] = []
         self._about: set[bytes] = set()
         self._since = 0.0
         self._failed = False
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, check_same_thread=False)
-            self._connection.isolation_level = None
-            self._prepare()
-        except (sqlite3.DatabaseError, OSError) as error:
-            raise CacheFileError(
-                f"{path} cannot be used as the LLM cache: {error}; move it away or fix its permissions"
-            ) from error
+        self._flushing = False
+        self._writing: int | None = None
+        self.presence = Presence(self)
+        self.backend = _backend(self.place, self.holder)
+        self.leases = Leases(self)
 
     @contextmanager
-    def reading(self, about: bytes | None = None) -> Iterator[sqlite3.Connection]:
-        """Read what was written, also what waits to be; ``about``: only what stands under this key.
+    def reading(self, about: Collection[bytes] | None = None) -> Iterator[Any]:
+        """Read what was written, also what waits to be; ``about``: only what stands under these keys.
 
         Raises:
-            CacheFileError: the file is damaged.
+            CacheFileError: the database is damaged, or away for too long.
         """
-        with self._lock, self._named_errors():
-            if about is None or about in self._about:
+        with self._lock, self.backend.named_errors():
+            if about is None or not self._about.isdisjoint(about):
                 self._write_waiting()
-            yield self._connection
+            yield self.backend.connection
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Write in one transaction: all of it, or nothing.
+    def write(self, work: Callable[[Any], T]) -> T:
+        """Return what ``work`` returns, done in one transaction: all of it, or nothing.
+
+        Args:
+            work: may be done anew, where the connection to the database was lost meanwhile.
 
         Raises:
-            CacheFileError: the file is damaged, or the disk is full, or fails.
+            CacheFileError: the database is damaged or full, or fails, or is away for too long.
         """
-        with self._lock, self._named_errors():
-            # Taken at the beginning: a reader that turned writer could be refused.
-            self._connection.execute("begin immediate")
+        return cast("T", self._transaction(work))
+
+    def _transaction(self, work: Callable[[Any], T] | None) -> T | None:
+        with self._lock, self.backend.named_errors():
+            with self._queue:
+                waiting = tuple(self._waiting)
+            self._writing = threading.get_ident()
             try:
-                for write in self._waiting:
-                    write(self._connection)
-                yield self._connection
-                self._connection.execute("commit")
-                self._waiting.clear()
-                self._about.clear()
+                made = self.backend.transaction(waiting, work)
+            finally:
+                self._writing = None
+            with self._queue:
+                del self._waiting[: len(waiting)]
+                if not self._waiting:
+                    self._about.clear()
                 self._failed = False
-            except BaseException:
-                # On a disk that is full SQLite has rolled back by itself.
-                if self._connection.in_transaction:
-                    self._connection.execute("rollback")
-                raise
+            return made
 
     def write_soon(self, write: Write, about: bytes | None = None) -> None:
         """Write in one transaction with what else the calls that are under way have to write.
@@ -159,147 +104,135 @@ class Database:
             about: what it writes stands under this key.
 
         Raises:
-            CacheFileError: the file is damaged, or the disk is full, or fails; perhaps at an earlier one.
+            CacheFileError: the database is damaged or full, or fails; perhaps at an earlier one.
         """
+        if self._writing == threading.get_ident():
+            write(self.backend.connection)
+            return
         calls = call_loop()
-        with self._lock:
-            if self._connection.in_transaction:
-                write(self._connection)
-                return
+        with self._queue:
             self._waiting.append(write)
             if about is not None:
                 self._about.add(about)
-            if calls is not None and not self._failed:
-                self._write_in_time(calls)
-                return
-            try:
-                self._write_waiting()
-            except BaseException:
-                self._waiting.pop()
-                raise
+            first, failed = len(self._waiting) == 1, self._failed
+        if calls is not None and not failed:
+            self._write_in_time(calls, first=first)
+            return
+        try:
+            self._write_waiting()
+        except BaseException:
+            with self._lock, self._queue:
+                self._waiting.remove(write)
+            raise
 
-    def _write_in_time(self, calls: asyncio.AbstractEventLoop) -> None:
+    def _write_in_time(self, calls: asyncio.AbstractEventLoop, *, first: bool) -> None:
         now = time.monotonic()
-        if len(self._waiting) == 1:
+        if first:
             self._since = now
-            calls.call_later(_TOGETHER, self.settle)
+            calls.call_later(_TOGETHER, self._flush, calls)
         # A busy loop comes late to what it is to do at a time.
         elif now - self._since > _TOGETHER:
+            self._flush(calls)
+
+    def _flush(self, calls: asyncio.AbstractEventLoop) -> None:
+        if not self.backend.remote:
             self.settle()
+            return
+        with self._queue:
+            if self._flushing or not self._waiting:
+                return
+            self._flushing = True
+        try:
+            calls.run_in_executor(None, self._flush_all)
+        except RuntimeError:
+            # The process ends, and has no more threads; it writes what waits itself.
+            self._flushing = False
+
+    def _flush_all(self) -> None:
+        """Write what waits, and what comes to wait meanwhile."""
+        while True:
+            self.settle()
+            with self._queue:
+                if self._failed or not self._waiting:
+                    self._flushing = False
+                    return
 
     def settle(self) -> None:
         """Write what waits; where that fails, who writes or reads next is told."""
-        with self._lock:
-            try:
-                self._write_waiting()
-            except (CacheFileError, sqlite3.DatabaseError):
-                self._failed = True
+        try:
+            self._write_waiting()
+        except Exception:
+            self._failed = True
 
     def _write_waiting(self) -> None:
-        if self._waiting and not self._connection.in_transaction:
-            with self.writing():
-                pass
+        with self._lock:
+            if self._waiting and self._writing is None:
+                self._transaction(None)
 
     def shrink(self) -> None:
-        """Give back the room of what was deleted, so that no trace of it is left in the files.
+        """Give back the room of what was deleted, so that no trace of it is left in the tables.
 
         Raises:
-            CacheFileError: another process reads the file for so long that traces are left.
+            CacheFileError: another process uses the database for so long that traces are left.
         """
-        with self._lock, self._named_errors():
-            self._connection.execute("vacuum")
-            busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
-        if busy:
-            raise CacheFileError(
-                f"the deleted rows are gone from {self.path}, but traces remain in {self.path}-wal while "
-                "another process reads it; prune again when that process is done"
-            )
+        with self._lock, self.backend.named_errors():
+            self.backend.shrink()
+
+    def end(self) -> None:
+        """Write what waits, and give up what is held, as before the process ends."""
+        self.settle()
+        if not self._failed:
+            with suppress(CacheFileError):
+                self.presence.end()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection."""
         with self._lock:
-            self.settle()
+            self.end()
             self._waiting.clear()
-            self._connection.close()
+            self.backend.close()
 
-    @contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            # An error of the module itself bears no code of the database.
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in _NO_ROOM:
-                raise CacheFileError(
-                    f"{self.path} cannot be written ({error}); cached replies are kept. Free disk space, and "
-                    "run again"
-                ) from error
-            if code in _DAMAGE:
-                raise CacheFileError(
-                    f"{self.path} is damaged ({error}); restore a backup, or recover it with sqlite3's "
-                    ".recover, or move it away and run again, which pays for replies again"
-                ) from error
-            raise
 
-    def _switch_to_wal(self) -> None:
-        """Switch to WAL; while another process does so SQLite refuses at once, whatever its time-out."""
-        until = time.monotonic() + _BUSY_MS / 1000
-        while True:
-            try:
-                self._connection.execute("pragma journal_mode = wal")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                    raise
-                time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - a pause is no secret.
-            else:
-                return
+def _backend(place: str, holder: str) -> Backend:
+    if not is_postgres(place):
+        return SqliteBackend(Path(place))
+    from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
 
-    def _prepare(self) -> None:
-        run = self._connection.execute
-        run(f"pragma busy_timeout = {_BUSY_MS}")
-        self._switch_to_wal()
-        # What is written a killed process does not lose; only a power cut can take the last replies.
-        run("pragma synchronous = normal")
-        run("pragma secure_delete = on")
-        with self.writing() as connection:
-            version = connection.execute("pragma user_version").fetchone()[0]
-            if version not in {0, _VERSION}:
-                raise CacheFileError(
-                    f"{self.path} has format {version}, and this version of graphrag-dagster reads format "
-                    f"{_VERSION} only; install the version that wrote it, or move the file away"
-                )
-            if version == 0 and connection.execute("select 1 from sqlite_master").fetchone():
-                raise CacheFileError(
-                    f"{self.path} is a database of another program; move it away, or set another file"
-                )
-            if version == _VERSION:
-                return
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"pragma user_version = {_VERSION}")
+    return PostgresBackend(place, holder)
 
 
 #: By process too: a forked one must not use the connection that it inherits.
-_open: dict[tuple[int, Path], Database] = {}
+_open: dict[tuple[int, str], Database] = {}
 _opening = threading.Lock()
 
 
 @atexit.register
-def settle_all() -> None:
-    """Write what waits, in all files of this process, as before it ends."""
+def end_all() -> None:
+    """Write what waits, in all caches of this process, as before it ends."""
     for (process, _), database in list(_open.items()):
         if process == os.getpid():
-            database.settle()
+            database.end()
 
 
-def database_at(path: Path) -> Database:
-    """Return the process's connection to a file."""
+def database_at(place: Path | str) -> Database:
+    """Return the process's connection to a cache."""
     with _opening:
-        mine = (os.getpid(), path)
+        mine = (os.getpid(), str(place))
         known = _open.get(mine)
         # A file that was deleted meanwhile is begun anew.
-        if known is None or not path.exists():
+        if known is None or (not known.backend.remote and not Path(place).exists()):
             if known is not None:
                 known.close()
-            known = _open[mine] = Database(path)
+            known = _open[mine] = Database(place)
         return known
+
+
+def own_database() -> Database:
+    """Return the process's connection to the cache of this home."""
+    return database_at(cache_place())
+
+
+def own_database_if_made() -> Database | None:
+    """Return the process's connection to the cache of this home; None where its file is not there."""
+    place = cache_place()
+    return database_at(place) if is_postgres(place) or Path(place).is_file() else None

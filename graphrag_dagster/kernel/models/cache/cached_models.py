@@ -1,24 +1,18 @@
 """Models with an LLM cache: the same request is sent only once, and every request is accounted for."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-import numpy as np
-from numpy.typing import NDArray
-
-from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.common.progress import say
-from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, reply_key, vector_key
+from graphrag_dagster.kernel.models.cache.llm_cache import reply_key
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, note_reply
 from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
-from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import EmbeddedBatch, OpenAIEmbedder
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, set_capabilities
-from graphrag_dagster.kernel.models.model_costs import Amount, ModelUse
+from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 #: The fix for a context that is too small.
@@ -130,6 +124,7 @@ class CachedChatModel:
         self._account = account
         self._till = till
         self._gate = gate
+        self._leases = account.replies.database.leases
         self._opened: asyncio.Task[None] | None = None
         self._under_way: dict[bytes, asyncio.Event] = {}
         self._seconds: dict[bytes, float] = {}
@@ -152,23 +147,37 @@ class CachedChatModel:
         """
         key = self._key(request)
         if request.again:
-            return await self._send(request, key, listen)
+            return await self._send_again(request, key, listen)
         while other := self._under_way.get(key):
             await other.wait()
-        if (kept := self._account.replies.reply(key, self._account.user)) is not None:
-            saved = kept.input_tokens + kept.output_tokens
-            self._account.book(request.task, self.name, ModelUse(cached=1, saved_tokens=saved))
-            note_reply(key)
-            if listen:
-                listen(kept.text)
-            return kept
         done = self._under_way[key] = asyncio.Event()
         try:
-            return await self._send(request, key, listen)
+            while (kept := await self._account.replies.find(key, self._account.user)) is None:
+                # Another process may have asked for it meanwhile.
+                if await self._leases.take(key):
+                    try:
+                        return await self._send(request, key, listen)
+                    finally:
+                        self._leases.leave(key)
         finally:
             # Who waits runs only after the caller has judged the reply, since nothing is awaited till then.
             del self._under_way[key]
             done.set()
+        saved = kept.input_tokens + kept.output_tokens
+        self._account.book(request.task, self.name, ModelUse(cached=1, saved_tokens=saved))
+        note_reply(key)
+        if listen:
+            listen(kept.text)
+        return kept
+
+    async def _send_again(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
+        """Ask again, while other processes go on waiting for the reply to what was asked first."""
+        first = self._key(request.first) if request.first else key
+        self._leases.hold_on(first)
+        try:
+            return await self._send(request, key, listen)
+        finally:
+            self._leases.leave(first)
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
         """Cache a usable reply to this request.
@@ -253,92 +262,3 @@ class AccountedChatModel(OpenAIChatModel):
             raise
         self._till.book(request.task, use_of(came.reply, tries))
         return came
-
-
-class CachedEmbedder:
-    """An :class:`.Embedder` that embeds no text twice.
-
-    Vectors are cached by text, batch by batch as they arrive.
-
-    Args:
-        make: makes the embedder that is asked; it tells the given function of each batch that came.
-        settings: the endpoint.
-        account: where calls are booked.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[Callable[[EmbeddedBatch], None]], OpenAIEmbedder],
-        settings: ModelSettings,
-        account: UsageAccount,
-    ) -> None:
-        self._embedder = make(self._on_arrival)
-        self._namespace = settings.namespace
-        self._account = account
-        self.name = self._embedder.name
-        self.at_once = self._embedder.at_once
-        self._model = self._embedder.model
-        self._till = Till(account, settings, self._model, self._embedder.connection.url)
-        self._embedder.reserve = self._reserve
-        self._embedder.failed = self._on_failure
-        self._store = CapabilityStore(account.replies.database)
-        self._restore_capabilities()
-        #: Keys of vectors that arrived, so that they do not count as cached when they are requested again.
-        self._asked: set[bytes] = set()
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros.
-
-        Raises:
-            BudgetExhausted: a call might pass a limit of the run.
-            EndpointError: the endpoint cannot be used, or its vectors differ in length or number.
-        """
-        keys = {text: self._key(text) for text in dict.fromkeys(texts) if text.strip()}
-        known = self._account.replies.vectors(list(keys.values()), self._account.user)
-        if cached := known.keys() - self._asked:
-            self._account.book("embed", self._model, ModelUse(cached=len(cached)))
-        missing = [text for text, key in keys.items() if key not in known]
-        before = self._embedder.capabilities
-        made = self._embedder.embed(missing) if missing or not known else np.empty((0, 0), np.float32)
-        if (found := self._embedder.capabilities) != before:
-            self._store.put(self._embedder.connection.shown_url, self._model, found)
-        fresh = dict(zip(missing, made, strict=True)) if missing else {}
-        dimension = made.shape[1] or len(next(iter(known.values()), ()))
-        self._check(dimension, known.values())
-        matrix = np.zeros((len(texts), dimension), dtype=np.float32)
-        for place, text in enumerate(texts):
-            if text.strip():
-                matrix[place] = fresh[text] if text in fresh else known[keys[text]]
-        return matrix
-
-    def _restore_capabilities(self) -> None:
-        """Take over how much the endpoint took at once the last time, where this process knows nothing."""
-        connection = self._embedder.connection
-        if self._embedder.capabilities == Capabilities() and (
-            kept := self._store.get(connection.shown_url, self._model)
-        ):
-            set_capabilities(connection.url, self._model, kept)
-
-    def _check(self, dimension: int, known: Iterable[NDArray[np.float32]]) -> None:
-        other = next((len(vector) for vector in known if len(vector) != dimension), None)
-        if other is not None:
-            raise EndpointError(
-                f"{self._model} returned vectors of {dimension} numbers, but cached ones have {other}: "
-                "another model answers under the same name; set model.namespace to a new value"
-            )
-
-    def _key(self, text: str) -> bytes:
-        return vector_key(self._model, self._namespace, text)
-
-    async def _reserve(self, batch: Sequence[str]) -> Amount:
-        return await self._till.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
-
-    def _on_failure(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
-        self._till.settle(reserved, "embed", usage_of_lost_call(tries, error))
-
-    def _on_arrival(self, batch: EmbeddedBatch) -> None:
-        vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}
-        self._asked.update(vectors)
-        self._account.replies.keep_vectors(self._model, vectors, batch.tokens, self._account.user)
-        use = use_of(ChatReply("", input_tokens=batch.tokens), batch.tries)
-        self._till.settle(batch.reserved, "embed", use)

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
+from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at, own_database
+from graphrag_dagster.kernel.models.cache.rounds import Rounds
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, ModelSettings
-from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.home import cache_location
 
 _SOME = 500
 
@@ -68,32 +68,38 @@ def _hash(parts: Mapping[str, Any]) -> bytes:
 
 
 class Replies:
-    """Cached replies and vectors of one file."""
+    """Cached replies and vectors of one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._lookups = Rounds(database, self._found)
 
     @property
     def database(self) -> Database:
-        """The file."""
+        """Where they are."""
         return self._database
 
-    def reply(self, key: bytes, user: User) -> ChatReply | None:
+    async def find(self, key: bytes, user: User) -> ChatReply | None:
         """Return the reply for a key and record its user; None if there is none."""
-        found = self.cached_reply_for_display(key)
+        found = await self._lookups.ask(key)
         if found is not None:
             self._database.write_soon(lambda connection: _record_use(connection, [key], user))
         return found
 
     def cached_reply_for_display(self, key: bytes) -> ChatReply | None:
         """Return the reply of that key, of which nobody makes use; None where there is none."""
-        with self._database.reading(key) as connection:
-            row = connection.execute(
-                "select text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
-                "from replies where key = ?",
-                (key,),
-            ).fetchone()
-        return None if row is None else ChatReply(*row)
+        return self._found([key])[0]
+
+    def _found(self, keys: Sequence[bytes]) -> list[ChatReply | None]:
+        found: dict[bytes, ChatReply] = {}
+        with self._database.reading(keys) as connection:
+            for some in _in_slices(keys):
+                query = (
+                    "select key, text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
+                    f"from replies where key in ({','.join('?' * len(some))})"
+                )
+                found.update((row[0], ChatReply(*row[1:])) for row in connection.execute(query, some))
+        return [found.get(key) for key in keys]
 
     def has(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys under which there is a reply or a vector."""
@@ -133,6 +139,7 @@ class Replies:
             )
             _record_use(connection, [key], user)
             connection.execute("delete from unread_prompts where key = ?", (key,))
+            connection.execute("delete from leases where key = ?", (key,))
 
         self._database.write_soon(write, key)
 
@@ -141,7 +148,10 @@ class Replies:
         row = (key, user.corpus, user.asset, task, model, sent, arrived, time.time())
         self._database.write_soon(
             lambda connection: connection.execute(
-                "insert or replace into unread_prompts values (?,?,?,?,?,?,?,?)", row
+                "insert into unread_prompts values (?,?,?,?,?,?,?,?) "
+                "on conflict (key, corpus, asset) do update set task = excluded.task, "
+                "model = excluded.model, sent = excluded.sent, arrived = excluded.arrived, at = excluded.at",
+                row,
             )
         )
 
@@ -155,8 +165,7 @@ class Replies:
                 for key, vector in connection.execute(query, some):
                     found[key] = np.frombuffer(vector, dtype="<f4")
         if found:
-            with self._database.writing() as connection:
-                _record_use(connection, found, user)
+            self._database.write(lambda connection: _record_use(connection, found, user))
         return found
 
     def keep_vectors(
@@ -165,16 +174,18 @@ class Replies:
         """Cache vectors; ``tokens`` is the total of all their texts."""
         now, each = time.time(), tokens / max(len(vectors), 1)
         rows = [(key, model, vector.astype("<f4").tobytes(), each, now) for key, vector in vectors.items()]
-        with self._database.writing() as connection:
+
+        def write(connection: Any) -> None:
             connection.executemany("insert into vectors values (?,?,?,?,?) on conflict do nothing", rows)
             _record_use(connection, vectors, user)
+
+        self._database.write_soon(write)
 
     def touch(self, keys: Sequence[bytes], user: User) -> None:
         """Note that what there is under these keys is in use, though nobody asks for it."""
         known = self.has(keys)
         if known:
-            with self._database.writing() as connection:
-                _record_use(connection, sorted(known), user)
+            self._database.write(lambda connection: _record_use(connection, known, user))
 
     def tasks(self, keys: Sequence[bytes]) -> dict[tuple[str, str], ModelUse]:
         """Return what it saves not to ask again for the replies of these keys, by task and model."""
@@ -199,12 +210,13 @@ class Replies:
 
     def finish(self, user: User, begun: float) -> None:
         """Note that an asset was made from ``begun`` on: what it has not used since then is stale."""
-        with self._database.writing() as connection:
-            connection.execute(
+        self._database.write(
+            lambda connection: connection.execute(
                 "insert into finished values (?,?,?,?) on conflict (corpus, asset) do update set "
                 "run_id = excluded.run_id, begun = excluded.begun",
                 (user.corpus, user.asset, user.run_id, begun),
             )
+        )
 
 
 def _record_use(connection: Any, keys: Iterable[bytes], user: User) -> None:
@@ -225,10 +237,10 @@ _READ = TypeAdapter(Capabilities)
 
 
 class CapabilityStore:
-    """Capabilities and paces by URL and model in the LLM cache file; no URL has credentials.
+    """Capabilities and paces by URL and model in the LLM cache; no URL has credentials.
 
     Args:
-        database: the file.
+        database: the LLM cache.
     """
 
     def __init__(self, database: Database) -> None:
@@ -249,11 +261,14 @@ class CapabilityStore:
 
     def put(self, url: str, model: str, capabilities: Capabilities) -> None:
         """Keep what was found out now; ``url`` is without credentials."""
-        with self._database.writing() as connection:
-            connection.execute(
-                "insert or replace into capabilities values (?, ?, ?, ?)",
-                (url, model, json.dumps(asdict(capabilities)), time.time()),
+        row = (url, model, json.dumps(asdict(capabilities)), time.time())
+        self._database.write(
+            lambda connection: connection.execute(
+                "insert into capabilities values (?, ?, ?, ?) on conflict (url, model) do update "
+                "set capabilities = excluded.capabilities, at = excluded.at",
+                row,
             )
+        )
 
     def get_pace(self, url: str, model: str) -> float | None:
         """Return the seconds that a token took when it was last measured; None where it never was."""
@@ -264,20 +279,26 @@ class CapabilityStore:
 
     def put_pace(self, url: str, model: str, seconds_per_token: float) -> None:
         """Keep the seconds that a token takes."""
-        with self._database.writing() as connection:
-            connection.execute(
-                "insert or replace into paces values (?, ?, ?)", (url, model, seconds_per_token)
+        self._database.write(
+            lambda connection: connection.execute(
+                "insert into paces values (?, ?, ?) on conflict (url, model) do update "
+                "set seconds_per_token = excluded.seconds_per_token",
+                (url, model, seconds_per_token),
             )
+        )
 
 
 class LLMCache(Resource):
     """The LLM cache, and the usage of every run."""
 
-    file: str = Field(default="", description="SQLite file; default: set by the environment")
+    file: str = Field(
+        default="",
+        description="SQLite file, or postgresql://user@host/database; default: set by the environment",
+    )
 
     def database(self) -> Database:
-        """The file, opened once in a process."""
-        return database_at(Path(self.file).resolve() if self.file else memory_file())
+        """The database, opened once in a process."""
+        return database_at(cache_location(self.file)) if self.file else own_database()
 
     def usage_log(self) -> UsageLog:
         """The accounts of all runs."""

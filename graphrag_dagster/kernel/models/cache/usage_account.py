@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.models.cache.run_spending import RunSpending
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply
 from graphrag_dagster.kernel.models.model_costs import (
     USE_FIELDS,
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from graphrag_dagster.kernel.models.cache.cache_database import Database
+    from graphrag_dagster.kernel.models.cache.cache_schema import Write
     from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
     from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
     from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 
 _KEY = ("run_id", "corpus", "asset", "task", "model")
-_SUMS = ", ".join(f"{name} = {name} + excluded.{name}" for name in USE_FIELDS)
+_SUMS = ", ".join(f"{name} = usage.{name} + excluded.{name}" for name in USE_FIELDS)
 _NAMES = ", ".join((*_KEY, "begun", *USE_FIELDS))
 _MARKS = ", ".join("?" * (len(_KEY) + 1 + len(USE_FIELDS)))
 _INSERT = (
@@ -58,16 +60,21 @@ class Unread:
 
 
 class UsageLog:
-    """The accounts in one file."""
+    """The accounts in one LLM cache."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, user: User, task: str, model: str, use: ModelUse) -> None:
-        """Add what a call took to the account of its run, asset, task and model."""
+    def add(self, user: User, task: str, model: str, use: ModelUse, also: Write = lambda _: None) -> None:
+        """Add what a call took to the account of its run, asset, task and model; ``also`` do this with it."""
         values = [getattr(use, name) for name in USE_FIELDS]
         row = (user.run_id, user.corpus, user.asset, task, model, time.time(), *values)
-        self._database.write_soon(lambda connection: connection.execute(_INSERT, row))
+
+        def write(connection: Any) -> None:
+            connection.execute(_INSERT, row)
+            also(connection)
+
+        self._database.write_soon(write)
 
     def of_run(self, corpus: str, run_id: str) -> ModelUse:
         """Return what a run has used so far."""
@@ -127,7 +134,7 @@ class UsageAccount:
         self.user = user
         self.replies = replies
         self.log = log
-        self.budget = budget
+        self.spending = RunSpending(replies.database, user.corpus, user.run_id, budget)
         self._begun = time.time()
 
     def book(self, task: str, model: str, use: ModelUse) -> None:
@@ -179,31 +186,33 @@ class Till:
         self._model = model
         price = price_of(settings, model, url)
         self._price = price.times(discount) if price else None
-        if account.budget.max_usd is not None and self._price is None:
+        if account.spending.budget.max_usd is not None and self._price is None:
             raise SettingsError(
                 f"the price of {model} is not known, so a limit on money cannot be enforced: set "
                 "model.prices in corpus.yaml, or limit tokens instead"
             )
 
     async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:
-        """Reserve what a call may cost at most; see :class:`Budget`."""
-        if not self._account.budget.limited:
+        """Reserve what a call may cost at most; see :class:`.RunSpending`."""
+        if not self._account.spending.budget.limited:
             return Amount()
         worst = Amount(input_tokens + output_tokens, self._usd(input_tokens, output_tokens))
-        await self._account.budget.reserve(worst)
+        await self._account.spending.reserve(worst)
         return worst
 
     def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
         """Book a call, and give back what it did not need; its money is filled in here."""
-        priced = use + self._cost_of(use)
-        if self._account.budget.limited:
-            self._account.budget.settle(worst, Amount(priced.tokens, priced.usd))
-        self._account.book(task, self._model, priced)
+        priced, spending = use + self._cost_of(use), self._account.spending
+        if not spending.budget.limited:
+            self._account.book(task, self._model, priced)
+            return
+        log, user = self._account.log, self._account.user
+        log.add(user, task, self._model, priced, lambda connection: spending.settle(connection, worst))
+        spending.on_settled()
 
     def book(self, task: str, use: ModelUse) -> None:
         """Book a call that nothing was reserved for, such as a small question about the model itself."""
         priced = use + self._cost_of(use)
-        self._account.budget.spent += Amount(priced.tokens, priced.usd)
         self._account.book(task, self._model, priced)
 
     def _cost_of(self, use: ModelUse) -> ModelUse:

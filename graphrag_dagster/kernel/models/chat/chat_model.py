@@ -37,11 +37,11 @@ class ChatRequest:
 
     ``schema`` asks for a JSON reply of that shape. ``forced_tokens`` are token ids that get a logit bias of
     +100. ``temperature`` None is the model's own. ``again`` counts how often this was asked before without a
-    usable reply; a request asked again is never answered from memory, and goes before all that wait, as one
-    does that is ``urgent``. ``replicate`` tells apart requests that are the same on purpose: each has a reply
-    of its own. ``expected`` is how many tokens the reply is guessed to have, 0 where nothing is known.
-    ``continues``: it asks for what an earlier reply of its task missed, and is answered at other length than
-    a first one.
+    usable reply, and ``first`` is how it was asked first, where the words were others; a request asked again
+    is never answered from memory, and goes before all that wait, as one does that is ``urgent``.
+    ``replicate`` tells apart requests that are the same on purpose: each has a reply of its own.
+    ``expected`` is how many tokens the reply is guessed to have, 0 where nothing is known. ``continues``: it
+    asks for what an earlier reply of its task missed, and is answered at other length than a first one.
     """
 
     task: str
@@ -55,6 +55,7 @@ class ChatRequest:
     urgent: bool = False
     expected: int = 0
     continues: bool = False
+    first: "ChatRequest | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,11 @@ class RetrySequence:
             elif tell:
                 told += 1
                 yield replace(
-                    self._first, messages=self._retry_messages(), max_tokens=self._limit, again=again
+                    self._first,
+                    messages=self._retry_messages(),
+                    max_tokens=self._limit,
+                    again=again,
+                    first=self._first,
                 )
             else:
                 return

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import allow_sending, check_may_send
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.error_mapping import CallError, ErrorMapping
-from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
+from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits, RateStore
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
 from graphrag_dagster.kernel.models.endpoint.timeouts import CallTimeouts, Pace, Size, Waited, pace_of
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -95,8 +95,10 @@ class Connection:
 
     def __init__(self, settings: ModelSettings, model: str, first_wait: float = _FIRST_WAIT) -> None:
         self._address = Address(settings)
-        self._model = model
-        self._rates = (settings.requests_per_minute, settings.tokens_per_minute)
+        self.model = model
+        self.rates = (settings.requests_per_minute, settings.tokens_per_minute)
+        #: What other processes leave of the rates.
+        self.shared: RateStore | None = None
         self.concurrency = settings.concurrency
         self._timeout = settings.timeout_seconds
         self._error_mapping = ErrorMapping(self._address)
@@ -194,16 +196,17 @@ class Connection:
     def limits(self) -> Limits:
         """The limits of the model on the running loop, as the settings have them."""
         known = self._state().limits
-        where = (self.url, self._model)
+        where = (self.url, self.model)
         if where not in known:
-            known[where] = Limits(self.concurrency, *self._rates)
-        known[where].configure(self.concurrency, *self._rates)
+            known[where] = Limits(self.concurrency, *self.rates)
+        known[where].configure(self.concurrency, *self.rates)
+        known[where].shared = self.shared or known[where].shared
         return known[where]
 
     @property
     def pace(self) -> Pace:
         """Speed of the model, as far as this process knows."""
-        return pace_of(self.url, self._model)
+        return pace_of(self.url, self.model)
 
     def time_limit(self, size: Size) -> float:
         """Seconds that a call may take by what is known of the model's speed, never less than is set."""
@@ -215,7 +218,7 @@ class Connection:
 
     def timeouts(self) -> CallTimeouts:
         """The clocks of the model's calls on the running loop."""
-        return self._state().timeouts.setdefault((self.url, self._model), CallTimeouts())
+        return self._state().timeouts.setdefault((self.url, self.model), CallTimeouts())
 
     async def _try_once(
         self, limits: Limits, send: Send, waited: Waited, tries: Tries

@@ -11,9 +11,10 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import Protocol
 
 #: Seconds that an endpoint may ask to wait; what asks for more has no more to give, and waiting hides that.
 LONGEST_WAIT = 600.0
@@ -42,36 +43,55 @@ class Bucket:
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self.per_minute = per_minute
-        self._level = self._capacity()
+        self.level = self._capacity()
         self._clock = clock
         self._at = clock()
+
+    def resume(self, level: float, at: float) -> None:
+        """Go on from the level that was there at a time."""
+        self.level, self._at = level, min(at, self._clock())
+        self._refill()
 
     def limit(self, per_minute: float | None) -> None:
         """Change the rate; what is used up stays used up."""
         self._refill()
         self.per_minute = per_minute
-        self._level = min(self._level, self._capacity())
+        self.level = min(self.level, self._capacity())
 
     def wait(self, amount: float) -> float:
         """Return the seconds until ``amount`` can be taken; more than a bucket holds waits for a full one."""
         if self.per_minute is None:
             return 0.0
         self._refill()
-        short = min(amount, self._capacity()) - self._level
+        short = min(amount, self._capacity()) - self.level
         return max(short * 60.0 / self.per_minute, 0.0)
 
     def take(self, amount: float) -> None:
         """Take ``amount``; a negative one gives back."""
         self._refill()
-        self._level = min(self._level - amount, self._capacity())
+        self.level = min(self.level - amount, self._capacity())
 
     def _capacity(self) -> float:
         return max((self.per_minute or 0.0) / 60.0 * _BURST, 1.0)
 
     def _refill(self) -> None:
         now = self._clock()
-        self._level = min(self._level + (now - self._at) * (self.per_minute or 0.0) / 60.0, self._capacity())
+        self.level = min(self.level + (now - self._at) * (self.per_minute or 0.0) / 60.0, self._capacity())
         self._at = now
+
+
+class RateStore(Protocol):
+    """Rates that several processes share."""
+
+    async def draw(self, calls: Sequence[int]) -> tuple[int, float]:
+        """Take the room of the first calls that there is room for, which have so many tokens each.
+
+        Returns:
+            Their number, and the seconds until there is room for the next.
+        """
+
+    def give_back(self, tokens: int, requests: int = 0) -> None:
+        """Give back what was not needed; a negative number takes more."""
 
 
 class Limits:
@@ -85,6 +105,9 @@ class Limits:
         requests: a minute; None does not limit.
         tokens: a minute; None does not limit.
         clock: seconds, as the clock of the loop counts them.
+
+    Attributes:
+        shared: what other processes leave of the rates; None: they are this process's own.
     """
 
     def __init__(
@@ -107,6 +130,8 @@ class Limits:
         self._not_before = 0.0
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self.shared: RateStore | None = None
+        self._drawing: asyncio.Task[None] | None = None
 
     def configure(self, concurrency: int, requests: int | None, tokens: int | None) -> None:
         """Take over other settings; what was learned stays."""
@@ -143,6 +168,8 @@ class Limits:
         self.in_flight -= 1
         if used is not None:
             self.tokens.take(used - ticket.tokens)
+            if self.shared and used != ticket.tokens:
+                self.shared.give_back(ticket.tokens - used)
         self._admit()
 
     def on_answer(self) -> None:
@@ -194,11 +221,40 @@ class Limits:
             if wait > 0:
                 self._wake_in(wait)
                 return
+            if self.shared:
+                if self._drawing is None or self._drawing.get_loop() is not asyncio.get_running_loop():
+                    self._drawing = asyncio.ensure_future(self._draw(self.shared))
+                return
             self._waiting.popleft()
-            self.requests.take(1)
-            self.tokens.take(tokens)
-            self.in_flight += 1
-            place.set_result(None)
+            self._let_in(place, tokens)
+
+    def _let_in(self, place: asyncio.Future[None], tokens: int) -> None:
+        self.requests.take(1)
+        self.tokens.take(tokens)
+        self.in_flight += 1
+        place.set_result(None)
+
+    async def _draw(self, shared: RateStore) -> None:
+        """Let those in for whom other processes leave room too."""
+        waiting = [one for one in self._waiting if not one[0].done()][: self.window - self.in_flight]
+        try:
+            count, wait = await shared.draw([tokens for _, tokens in waiting])
+        except Exception as error:
+            for place, _ in waiting:
+                if not place.done():
+                    place.set_exception(error)
+            count, wait = 0, 0.0
+        for place, tokens in waiting[:count]:
+            if place.done():
+                shared.give_back(tokens, 1)
+            else:
+                self._waiting.remove((place, tokens))
+                self._let_in(place, tokens)
+        self._drawing = None
+        if wait > 0:
+            self._wake_in(wait)
+        else:
+            self._admit()
 
     def _wake_in(self, seconds: float) -> None:
         if self._timer:

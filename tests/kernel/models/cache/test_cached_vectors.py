@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.cached_models import CachedEmbedder
+from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User, vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
@@ -88,8 +88,7 @@ def test_a_failed_batch_gives_back_what_it_reserved(memory: Any) -> None:
     budget = Budget(max_tokens=10_000)
     with ScriptedEndpoint(faults=[Fault(400, "no")]) as endpoint, pytest.raises(EndpointError):
         memory.embedder(endpoint, memory.account(budget=budget)).embed(TEXTS)
-    assert budget._in_flight == 0
-    assert budget._reserved.tokens == 0
+    assert memory.reserved() == (0, 0)
 
 
 def test_the_use_of_vectors_is_booked(memory: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 
 PROCESSES, REPLIES = 10, 200
@@ -35,7 +35,8 @@ for n in range({REPLIES}):
     key = name.encode().ljust(32, b"-")
     log.add(user, "extract", "m", ModelUse(calls=1, input_tokens=n, usd=0.25))
     replies.keep(key, "extract", "m", ChatReply(name * 20, "stop", n, 1), 0.1, user)
-    found = replies.reply(key, User("c", f"a{{number}}", "r1"))
+    replies.touch([key], User("c", f"a{{number}}", "r1"))
+    found = replies.cached_reply_for_display(key)
     assert found is not None and found.text == name * 20
 """
 
@@ -72,7 +73,7 @@ def _check(database: Database) -> None:
             connection.execute("select asset, count(*) from uses group by asset").fetchall()
         )
     assert by_asset == {"a": half * PROCESSES + half, **{f"a{n}": REPLIES for n in range(PROCESSES)}}
-    reply = Replies(database).reply(b"shared 1".ljust(32, b"-"), User("c", "a", "r2"))
+    reply = Replies(database).cached_reply_for_display(b"shared 1".ljust(32, b"-"))
     assert reply is not None
     assert reply.text == "shared 1" * 20
 

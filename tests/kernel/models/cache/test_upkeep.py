@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.apps.planning.indexing_forecast import Indexing, Indexings
-from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError, Database, database_at
+from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
+from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
@@ -55,7 +56,7 @@ def test_what_the_last_finished_run_did_not_use_goes_without_a_trace(memory: Any
     memory.replies.keep_vectors("e", {key("vector"): np.full(4, 0.123456789, np.float32)}, 4, first)
     finish(account)
     assert memory.upkeep.prune("c") == Pruned(0, 0, 4)
-    memory.replies.reply(key("shared"), User("d", "a", "r9"))
+    memory.replies.touch([key("shared")], User("d", "a", "r9"))
     account = memory.account("c", "a", "r2")
     for name in ("both", "fresh"):
         keep(memory, name, second)
@@ -85,7 +86,7 @@ def test_a_run_that_did_not_finish_makes_nothing_stale(memory: Any) -> None:
     keep(memory, "one", User("c", "a", "r1"))
     keep(memory, "two", User("c", "a", "r1"))
     finish(account)
-    memory.replies.reply(key("one"), User("c", "a", "r2"))
+    memory.replies.touch([key("one")], User("c", "a", "r2"))
     assert memory.upkeep.prune("c") == Pruned(replies=0, vectors=0, kept=2)
     assert kept(memory) == {"one", "two"}
 
@@ -261,13 +262,12 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_what_fails_half_way_leaves_nothing(memory: Any) -> None:
-    def fail() -> None:
-        with memory.database.writing() as connection:
-            connection.execute("insert into uses values (x'00', 'c', 'a', 'r', 0)")
-            raise ZeroDivisionError
+    def fail(connection: Any) -> None:
+        connection.execute("insert into uses values (x'00', 'c', 'a', 'r', 0)")
+        raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        fail()
+        memory.database.write(fail)
     assert memory.count("uses") == 0
     keep(memory, "one", User("c", "a", "r1"))
     assert memory.count("uses") == 1
@@ -275,8 +275,10 @@ def test_what_fails_half_way_leaves_nothing(memory: Any) -> None:
 
 def test_a_full_disk_is_told_and_what_is_remembered_stays(memory: Any) -> None:
     def store(size: int) -> None:
-        with memory.database.writing() as connection:
-            connection.execute("insert into uses values (?, 'c', ?, 'r', 0)", (key(str(size)), "x" * size))
+        row = (key(str(size)), "x" * size)
+        memory.database.write(
+            lambda connection: connection.execute("insert into uses values (?, 'c', ?, 'r', 0)", row)
+        )
 
     store(1)
     with files_of_at_most(300_000), pytest.raises(CacheFileError, match=r"replies\.db cannot be written"):

@@ -57,7 +57,7 @@ def seen_by_others(path: Path) -> int:
 
 def commits(memory: Any) -> list[str]:
     said: list[str] = []
-    memory.database._connection.set_trace_callback(said.append)
+    memory.database.backend.connection.set_trace_callback(said.append)
     return said
 
 
@@ -99,8 +99,8 @@ def test_a_reply_that_waits_is_found_and_does_not_hurry_for_others(memory: Any) 
 
 
 def test_what_could_not_be_written_is_told_to_the_next_and_written_once_it_can_be(memory: Any) -> None:
-    with memory.database.writing() as connection:
-        connection.execute("create trigger no before insert on usage begin select raise(abort, 'no'); end")
+    trigger = "create trigger no before insert on usage begin select raise(abort, 'no'); end"
+    memory.database.write(lambda connection: connection.execute(trigger))
 
     def fails() -> None:
         book(memory, 1)
@@ -109,7 +109,7 @@ def test_what_could_not_be_written_is_told_to_the_next_and_written_once_it_can_b
             book(memory, 10)
 
     on_the_loop(fails)
-    memory.database._connection.execute("drop trigger no")
+    memory.database.backend.connection.execute("drop trigger no")
     on_the_loop(lambda: book(memory, 100))
     assert memory.used().calls == 101
 
@@ -122,9 +122,11 @@ def test_a_process_that_ends_writes_what_waits(tmp_path: Path) -> None:
 
 def test_what_is_written_within_a_transaction_belongs_to_it(memory: Any) -> None:
     def undone() -> None:
-        with memory.database.writing():
+        def work(_: Any) -> None:
             book(memory)
             raise KeyError
+
+        memory.database.write(work)
 
     with pytest.raises(KeyError):
         on_the_loop(undone)

@@ -435,10 +435,10 @@ def test_what_the_doctor_found_spares_the_checkup(home: Path, store: CapabilityS
         corpus(home, endpoint.url)
         assert doctor("letters", as_json=True) == 0
         from graphrag_dagster.kernel.models.cache.cache_database import database_at
-        from graphrag_dagster.kernel.storage.home import memory_file
+        from graphrag_dagster.kernel.storage.home import cache_place
 
         before = len(endpoint.requests)
-        known = run_one(check_endpoint(model_at(endpoint), CapabilityStore(database_at(memory_file()))))
+        known = run_one(check_endpoint(model_at(endpoint), CapabilityStore(database_at(cache_place()))))
         assert (known.format, len(endpoint.requests)) == ("json_object", before)
 
 

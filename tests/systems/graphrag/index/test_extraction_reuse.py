@@ -350,8 +350,8 @@ def test_a_unit_whose_reply_was_forgotten_is_asked_about_again(
     index(home)
     whole = extracted(home)
     lost = warehouse_of(home).read(tables.UNIT_LEDGER, "coast")["replies"][0][0]
-    with LLMCache().database().writing() as connection:
-        connection.execute("delete from replies where key = ?", (bytes.fromhex(lost),))
+    delete = "delete from replies where key = ?"
+    LLMCache().database().write(lambda connection: connection.execute(delete, (bytes.fromhex(lost),)))
     asked_of(endpoint)
     assert index(home) == (len(units_of(home)) - 1, "nothing was")
     assert asked_of(endpoint) == 1

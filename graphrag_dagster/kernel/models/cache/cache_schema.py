@@ -1,0 +1,127 @@
+"""Tables of the LLM cache, and what a database has to offer to hold them: SQLite or Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from graphrag_dagster.errors import GraphragError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+T = TypeVar("T")
+
+#: The only format that is read and written.
+VERSION = 4
+TABLES = """
+create table replies (
+    key blob primary key, task text not null, model text not null, text text not null,
+    finish_reason text not null, note text, input_tokens integer not null,
+    cached_input_tokens integer not null, output_tokens integer not null, seconds real not null,
+    created real not null
+) without rowid;
+create table vectors (
+    key blob primary key, model text not null, vector blob not null, tokens real not null,
+    created real not null
+) without rowid;
+create table uses (
+    key blob not null, corpus text not null, asset text not null, run_id text not null,
+    last_used real not null, primary key (key, corpus, asset)
+) without rowid;
+create table finished (
+    corpus text not null, asset text not null, run_id text not null, begun real not null,
+    primary key (corpus, asset)
+) without rowid;
+create table usage (
+    run_id text not null, corpus text not null, asset text not null, task text not null,
+    model text not null, begun real not null, calls integer not null, cached integer not null,
+    retries integer not null, failed integer not null, input_tokens integer not null,
+    cached_input_tokens integer not null, output_tokens integer not null, saved_tokens integer not null,
+    usd real not null, unpriced integer not null, seconds real not null,
+    timeouts integer not null default 0, repeated integer not null default 0,
+    primary key (corpus, run_id, asset, task, model)
+) without rowid;
+create table capabilities (
+    url text not null, model text not null, capabilities text not null, at real not null,
+    primary key (url, model)
+) without rowid;
+create table batches (
+    id text primary key, url text not null, variable text not null, model text not null,
+    corpus text not null, asset text not null, run_id text not null, capabilities text not null,
+    status text not null, requests integer not null, done integer not null, created real not null,
+    closed real, problem text, told integer not null default 0
+) without rowid;
+create table batch_lines (
+    key blob primary key, batch text not null, task text not null, answer text, error text,
+    failures integer not null default 0, taken text
+) without rowid;
+create table paces (
+    url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
+) without rowid;
+create table indexings (
+    corpus text primary key, engines text not null, bytes integer not null, seconds real not null
+) without rowid;
+create table unread_prompts (
+    key blob not null, corpus text not null, asset text not null, task text not null, model text not null,
+    sent integer not null, arrived integer not null, at real not null, primary key (key, corpus, asset)
+) without rowid;
+create index uses_by_corpus on uses (corpus, asset);
+create index batch_lines_by_batch on batch_lines (batch);
+"""
+#: What processes that share the cache agree on; nothing in it outlasts them. Added to files that lack it.
+SHARING = """
+create table if not exists holders (
+    holder text primary key, seen real not null, serial integer not null default 0
+) without rowid;
+create table if not exists leases (key blob primary key, holder text not null) without rowid;
+create table if not exists reservations (
+    corpus text not null, run_id text not null, holder text not null, calls integer not null,
+    tokens integer not null, usd real not null, primary key (corpus, run_id, holder)
+) without rowid;
+create table if not exists rates (
+    url text not null, model text not null, kind text not null, level real not null, at real not null,
+    primary key (url, model, kind)
+) without rowid;
+"""
+
+
+class CacheFileError(GraphragError):
+    """The LLM cache cannot be used."""
+
+
+#: An operation on the connection inside a transaction; done anew where the connection was lost meanwhile.
+Write = Callable[[Any], object]
+
+
+class Backend(Protocol):
+    """A database that holds the cache; its connection runs the SQL that SQLite and Postgres both know.
+
+    Attributes:
+        shown: what messages call it, without a password.
+        remote: asking it takes so long that no event loop may wait for it.
+        now: its clock as an expression of SQL, in seconds since 1970.
+    """
+
+    shown: str
+    remote: bool
+    now: str
+    connection: Any
+
+    def transaction(self, writes: Sequence[Write], work: Callable[[Any], T] | None) -> T | None:
+        """Do all of it, or nothing, and return what ``work`` returns; no other process writes meanwhile."""
+
+    def dead_before(self, seconds: float) -> str:
+        """Expression of SQL: who was not seen since is dead, having so many seconds to be seen again."""
+
+    def named_errors(self) -> AbstractContextManager[None]:
+        """Raise errors of the database as :class:`CacheFileError` that names the mend."""
+
+    def shrink(self) -> None:
+        """Give back the room of what was deleted."""
+
+    def size(self) -> int:
+        """Bytes on disk."""
+
+    def close(self) -> None:
+        """Close the connection."""

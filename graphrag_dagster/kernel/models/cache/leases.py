@@ -1,0 +1,204 @@
+"""Leases: of the processes that share an LLM cache one asks for a reply, the others wait for it.
+
+A lease stands in the database before the call is sent, and goes with the reply, or when the call has failed;
+those of a process that is not seen any more are free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster.kernel.models.cache.rounds import Rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    from graphrag_dagster.kernel.models.cache.cache_database import Database
+
+#: Seconds after which a holder that was not seen is dead; how often it is seen meanwhile; and after how long
+#: what it has left is cleared away.
+LIFE = 20.0
+_BEATS = 5
+_CLEARED = 3600.0
+#: Seconds between two looks at what another process asks for: more each time.
+_SOON, _LATE, _LONGER = 0.02, 1.0, 1.5
+_SOME = 500
+#: What may be there of a key.
+_THERE = "select key from replies where key in ({0}) union all select key from vectors where key in ({0})"
+_jitter = random.SystemRandom()
+
+
+class Presence:
+    """Tells the others that this process is there while it holds something that they wait for.
+
+    Args:
+        database: that they share.
+
+    Attributes:
+        holding: what this process holds.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.holding: set[Hashable] = set()
+        self._database = database
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def alive(self) -> str:
+        """Query of SQL: the processes that are there."""
+        return f"(select holder from holders where seen >= {self._database.backend.dead_before(LIFE)})"
+
+    def see(self, connection: Any) -> None:
+        """Note, in a transaction that takes something, that this process is there; it is seen from now on."""
+        backend = self._database.backend
+        connection.execute(
+            f"insert into holders (holder, seen) values (?, {backend.now}) "
+            "on conflict (holder) do update set seen = excluded.seen",
+            (self._database.holder,),
+        )
+        if self._thread is None:
+            _clear(connection, f"seen < {backend.dead_before(_CLEARED)}")
+            # A thread: a loop that is busy for long must not pass for dead.
+            self._thread = threading.Thread(target=self._beat, name="cache-presence", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """Be there no more: what this process holds is free at once."""
+        if self._thread is not None and not self._ended.is_set():
+            self._ended.set()
+            self._database.write(lambda connection: _clear(connection, "holder = ?", self._database.holder))
+
+    def _beat(self) -> None:
+        while not self._ended.wait(LIFE / _BEATS):
+            if self.holding:
+                # Who calls a model is told of it; here it is tried again, unless the cache was closed.
+                with suppress(Exception):
+                    self._database.write(self.see)
+
+
+class Leases:
+    """The leases of this process in one LLM cache; within the process, whoever asks for one has it.
+
+    Args:
+        database: the cache.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        #: How many calls hold a key.
+        self._held: dict[bytes, int] = {}
+        self._counting = threading.Lock()
+        #: The keys taken by the round that is under way.
+        self._granted: frozenset[bytes] = frozenset()
+        self._rounds = Rounds(database, self._ask, self._on_answer, self._undo)
+
+    async def take(self, key: bytes) -> bool:
+        """Take the lease of a key as soon as no other process has it; False: there is something under it now.
+
+        Who gets it gives it back with :meth:`leave`.
+
+        Raises:
+            CacheFileError: the database cannot be used.
+        """
+        pauses = pauses_of_waiting()
+        while (taken := await self._rounds.ask(key)) is None:
+            await asyncio.sleep(next(pauses))
+        return taken
+
+    async def take_some(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Take the leases of those keys that no other process has, and under which there is nothing."""
+        taken = await asyncio.gather(*map(self._rounds.ask, keys))
+        return {key for key, got in zip(keys, taken, strict=True) if got}
+
+    def hold_on(self, key: bytes) -> None:
+        """Hold a key a little longer that was held a moment ago; given back with :meth:`leave`."""
+        self._count(key, 1)
+
+    def leave(self, key: bytes) -> None:
+        """Give a lease back, once the caller has judged the reply and perhaps has asked again."""
+        # Nothing is awaited until the reply is remembered; another way to one begins in the next turn.
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self.leave_now, (key,))
+
+    def leave_now(self, keys: Iterable[bytes]) -> None:
+        """Give leases back."""
+        for key in keys:
+            if self._count(key, -1) == 0:
+                self._database.write_soon(partial(self._delete, key))
+
+    def _undo(self, key: bytes, taken: bool | None) -> None:
+        if taken:
+            self.leave_now([key])
+
+    def _on_answer(self, keys: Sequence[bytes], taken: Sequence[bool | None]) -> None:
+        for key, got in zip(keys, taken, strict=True):
+            if got:
+                self._count(key, 1)
+        self._granted = frozenset()
+
+    def _count(self, key: bytes, change: int) -> int:
+        # Who embeds gives back in a thread of its own.
+        with self._counting:
+            count = self._held.get(key, 0) + change
+            if count:
+                self._held[key] = count
+                self._database.presence.holding.add(key)
+            else:
+                self._held.pop(key, None)
+                self._database.presence.holding.discard(key)
+            return count
+
+    def _delete(self, key: bytes, connection: Any) -> None:
+        # Else it was taken again before this was written.
+        if key not in self._held and key not in self._granted:
+            connection.execute(
+                "delete from leases where key = ? and holder = ?", (key, self._database.holder)
+            )
+
+    def _ask(self, keys: Sequence[bytes]) -> list[bool | None]:
+        """Whether each key is taken now; None: another process has it."""
+        return self._database.write(lambda connection: self._take(connection, keys))
+
+    def _take(self, connection: Any, keys: Sequence[bytes]) -> list[bool | None]:
+        there, mine = set[bytes](), set[bytes]()
+        presence, holder = self._database.presence, self._database.holder
+        presence.see(connection)
+        for some in _in_slices(list(dict.fromkeys(keys))):
+            marks = _marks(some)
+            there.update(key for (key,) in connection.execute(_THERE.format(marks), (*some, *some)))
+            connection.executemany(
+                "insert into leases (key, holder) values (?, ?) on conflict (key) do update "
+                f"set holder = excluded.holder where leases.holder not in {presence.alive()}",
+                [(key, holder) for key in some if key not in there],
+            )
+            query = f"select key from leases where holder = ? and key in ({marks})"
+            mine.update(key for (key,) in connection.execute(query, (holder, *some)))
+        self._granted = frozenset(mine)
+        return [False if key in there else key in mine or None for key in keys]
+
+
+def pauses_of_waiting() -> Iterator[float]:
+    """Yield the seconds between two looks at what another process asks for."""
+    pause = _SOON
+    while True:
+        yield pause * _jitter.uniform(0.7, 1.0)
+        pause = min(pause * _LONGER, _LATE)
+
+
+def _marks(keys: Sequence[bytes]) -> str:
+    return ",".join("?" * len(keys))
+
+
+def _in_slices(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (keys[start : start + _SOME] for start in range(0, len(keys), _SOME))
+
+
+def _clear(connection: Any, which: str, *parameters: str) -> None:
+    gone = f"holder in (select holder from holders where {which})"
+    for table in ("leases", "reservations", "holders"):
+        connection.execute(f"delete from {table} where {gone}", parameters)
