@@ -18,10 +18,12 @@ _MOST_PROCESSES = 8
 
 def suitable_process_count(items: int, worth: int) -> int:
     """Return a suitable number of processes for so many items; one if they are fewer than ``worth``."""
-    if items < worth:
-        return 1
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(available, _MOST_PROCESSES)
+    return 1 if items < worth else min(available_processors(), _MOST_PROCESSES)
+
+
+def available_processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def map_in_processes(
@@ -51,7 +53,7 @@ def map_in_processes(
     others = set(multiprocessing.active_children())
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(number, mp_context=spawned, initializer=begin, initargs=given) as pool:
-        with _sigint_ignored():
+        with sigint_ignored():
             waiting = deque(pool.submit(work, *call) for call in calls)
         try:
             # Popped, so that a result that was passed on is not kept here as well.
@@ -72,7 +74,7 @@ def map_in_processes(
 
 
 @contextmanager
-def _sigint_ignored() -> Iterator[None]:
+def sigint_ignored() -> Iterator[None]:
     """Start processes in the block that ignore Ctrl-C, which a terminal sends to the whole group.
 
     Their parent ends them. It receives a pending Ctrl-C when the block ends.

@@ -37,6 +37,7 @@ def derived_paths(warehouse: Warehouse, corpus: str) -> list[Path]:
         file.parent / "reports" / corpus,
         folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
+        warehouse.staging(corpus),
     ]
     return [*(path for path in paths if path.exists()), *leftovers(file.resolve())]
 

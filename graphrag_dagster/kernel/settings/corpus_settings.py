@@ -32,6 +32,7 @@ from graphrag_dagster.kernel.catalogue.system import KINDS
 from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE, pattern_below
 from graphrag_dagster.kernel.settings.indexing_settings import (
+    ExecutionSettings,
     FileSettings,
     PublishingSettings,
     ScheduleSettings,
@@ -151,6 +152,7 @@ class CorpusSettings(Section):
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
+    execution: ExecutionSettings = Field(default_factory=ExecutionSettings)
     publishing: PublishingSettings = Field(default_factory=PublishingSettings)
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)

@@ -1,4 +1,4 @@
-"""The sections ``files``, ``tables``, ``text_units``, ``schedule`` and ``publishing``."""
+"""The sections ``files``, ``tables``, ``text_units``, ``execution``, ``schedule`` and ``publishing``."""
 
 import re
 from collections.abc import Mapping
@@ -96,6 +96,23 @@ class TextUnitSettings(Section):
         if self.overlap >= self.size:
             raise ValueError(f"overlap ({self.overlap}) must be smaller than size ({self.size})")
         return self
+
+
+class ExecutionSettings(Section):
+    """Where the steps that call a model run; the tables are the same whatever is set here."""
+
+    shards: Literal["auto"] | Annotated[int, Field(ge=1, le=1000)] = Field(
+        "auto",
+        description="parts that the text units, and the contexts of reports, are split into; each part calls "
+        "the model from an interpreter of its own, with its share of `model.concurrency`. auto: one, unless "
+        "there are so many connections and so much to ask that one interpreter would keep the endpoint "
+        "waiting. One with a limit on tokens or money, and with `model.batch`",
+    )
+    backend: Literal["in_process", "processes", "ray"] = Field(
+        "processes",
+        description="where shards run: one after the other in the process of the step, in processes of this "
+        "machine, or as actors of a Ray cluster (extra ray), that of RAY_ADDRESS or else one on this machine",
+    )
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

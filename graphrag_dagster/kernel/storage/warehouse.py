@@ -125,6 +125,15 @@ class Warehouse(Resource):
             )
         return Path(template.replace("{corpus}", check_name(corpus)))
 
+    def staging(self, corpus: str) -> Path:
+        """Folder of what processes of a running step hand to it; none outlives the step, unless it is killed.
+
+        Raises:
+            CorpusError: the name is invalid.
+            WarehouseError: the template has no ``{corpus}``.
+        """
+        return self.file(corpus).resolve().parent / "staging" / corpus
+
     def corpora(self) -> list[str]:
         """Names of the corpora that have a file, sorted."""
         template = Path(self.path or warehouse_template())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from graphrag_dagster.kernel.catalogue.tasks import Port
+    from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
     from graphrag_dagster.kernel.models.cache.llm_cache import User
     from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -100,17 +101,34 @@ class TaskProvider:
 
     def chat(self, task: Task[object]) -> ChatModel:
         """Return the chat model of a task, with caching and usage accounting."""
-        from graphrag_dagster.kernel.models.batch_queue import BatchSender
-        from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
-        from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
-        from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
         from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-        from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 
         settings = self.settings.model.for_role(task.role)
         model = OpenAIChatModel(settings)
         self._asked[settings.name] = model
         batched = settings.batch and not (task.waited_for or self.waited_for)
+        return self._cached_chat(model, batched=batched)
+
+    def check_endpoint(self, task: Task[object]) -> None:
+        """Find out what the endpoint of a task can do, for the processes that are to call it.
+
+        Raises:
+            EndpointError: it cannot be used.
+        """
+        from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+        from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+
+        model = OpenAIChatModel(self.settings.model.for_role(task.role))
+        run_one(self._cached_chat(model, batched=False).open())
+
+    def _cached_chat(self, model: OpenAIChatModel, *, batched: bool) -> CachedChatModel:
+        from graphrag_dagster.kernel.models.batch_queue import BatchSender
+        from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
+        from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
+        from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
+        from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
+
+        settings = model.settings
         url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
         till = Till(self.account, settings, settings.name, url, discount)
         database = self.account.replies.database
@@ -198,14 +216,17 @@ class TaskProvider:
 
     def finish(self) -> dict[str, Any]:
         """Complete the asset and return its model usage as metadata, empty if it used no model."""
+        self.keep_paces()
+        return shown_use(self.account.finish())
+
+    def keep_paces(self) -> None:
+        """Remember the speed of each model that was called."""
         if self._asked:
             from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
             from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
 
-            # Remember the speed of each model that was called.
             for model in self._asked.values():
                 cache_pace(model, CapabilityStore(self.account.replies.database))
-        return shown_use(self.account.finish())
 
 
 def shown_use(use: ModelUse) -> dict[str, Any]:

@@ -114,5 +114,5 @@ def test_every_setting_is_placed() -> None:
         *(section for one in declared_stages().values() for section in one.sections),
     }
     # A profile counts by the keys that it sets.
-    none = {"publishing", "schedule", "profile", "cypher", "write_back"}
+    none = {"execution", "publishing", "schedule", "profile", "cypher", "write_back"}
     assert set(CorpusSettings.model_fields) <= placed | none

@@ -202,7 +202,7 @@ class CachedChatModel:
         return key
 
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
-        await self._open()
+        await self.open()
         worst = await self._till.reserve(self._sizes.at_most(request), request.max_tokens)
         use, tries = ModelUse(), Tries(request.task)
         try:
@@ -232,7 +232,12 @@ class CachedChatModel:
                 f"dropped the rest: {SERVE_MORE}"
             )
 
-    async def _open(self) -> None:
+    async def open(self) -> None:
+        """Make sure, once, that the endpoint is of use.
+
+        Raises:
+            EndpointError: it is not.
+        """
         if self._opened is None:
             self._opened = asyncio.ensure_future(self._gate())
         await asyncio.shield(self._opened)

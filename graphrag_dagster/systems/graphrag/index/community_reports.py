@@ -13,6 +13,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
     replies_in,
 )
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
+from graphrag_dagster.kernel.pipeline.shards import open_shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -88,22 +89,26 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
     """A report per community, deepest level first, citing what it was written from (paper §3.1.5)."""
     # Not needed by the steps before, the first of which calls a model.
     from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
+    from graphrag_dagster.systems.graphrag.reports.report_shards import writer_in_shards
 
     session, settings = run.session("reports"), run.settings
     own = settings.section(ReportSettings)
     earlier = reusable_reports(run.warehouse, run.corpus, session.cached)
-    made = build_reports(
-        tables,
-        writer=session.task(REPORT_WRITER),
-        tokens=get_tokenizer(settings.text_units.encoding),
-        context_tokens=own.context_tokens,
-        context_share=own.context_share,
-        kept=adopted_reports_of(run, tables[ENTITIES], tables[RELATIONSHIPS]),
-        basis=report_basis(settings, code_version("reports")),
-        earlier=earlier,
-        at_once=None if settings.asks_model("reports") else _AT_ONCE,
-        only=None if own.levels is None else reported(tables[COMMUNITIES], own)["community_id"],
-    )
+    with open_shards(run, session, "reports", (REPORT_WRITER,)) as shards:
+        made = build_reports(
+            tables,
+            writer=writer_in_shards(session.task(REPORT_WRITER), shards),
+            tokens=get_tokenizer(settings.text_units.encoding),
+            context_tokens=own.context_tokens,
+            context_share=own.context_share,
+            kept=adopted_reports_of(run, tables[ENTITIES], tables[RELATIONSHIPS]),
+            basis=report_basis(settings, code_version("reports")),
+            earlier=earlier,
+            at_once=None if settings.asks_model("reports") else _AT_ONCE,
+            only=None if own.levels is None else reported(tables[COMMUNITIES], own)["community_id"],
+            expect=shards.expect,
+            give_up=shards.close,
+        )
     taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
     session.mark_reused(replies_in(taken_over))
     begin_replacing(run.warehouse, run.corpus, WRITTEN_REPORTS)
@@ -118,6 +123,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
             "invalid_citations": int((~made.references["valid"]).sum()),
             "largest_context_tokens": made.contexts["tokens"].max() or 0,
             **session.finish(),
+            **shards.told,
             "sizes": histogram(tokens.to_list(), "Report sizes", "tokens"),
         },
     )

@@ -12,6 +12,8 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
     replies_in,
 )
 from graphrag_dagster.kernel.pipeline.result_display import counts
+from graphrag_dagster.kernel.pipeline.shard_workers import Work
+from graphrag_dagster.kernel.pipeline.shards import Shards, open_shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.tables import (
     CLAIMS,
@@ -27,10 +29,12 @@ from graphrag_dagster.kernel.tables import (
 )
 from graphrag_dagster.kernel.tasks.name_judging_ports import EntityTyper, Typing, Untyped
 from graphrag_dagster.kernel.tasks.task_ports import UNKNOWN_TYPE, TextUnit
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames
 from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
     extract_new,
     extract_units,
+    in_order,
     reusable_extraction,
     state_of,
 )
@@ -48,13 +52,8 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
     session, settings = run.session("extraction"), run.settings
     state = state_of(settings, code_version("extraction"))
     earlier, why_anew = reusable_extraction(run.warehouse, run.corpus, settings, state, session.cached)
-    extract = partial(
-        extract_units,
-        extractor=session.task(GRAPH_EXTRACTOR),
-        claim_extractor=session.task(CLAIM_EXTRACTOR),
-        dangling=settings.section(ExtractionSettings).dangling,
-    )
-    done = extract_new(units, earlier, extract)
+    with open_shards(run, session, "extraction", _ASKED) as shards:
+        done = extract_new(units, earlier, partial(extract_in_shards, shards))
     session.mark_reused(replies_in(done.taken_over))
     frames, repaired = type_entities(done.frames, units, session.task(ENTITY_TYPER))
     engine = {"engine": settings.engine_of("extraction")}
@@ -70,6 +69,7 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
         {
             **counts(frames.ledger, "state"),
             **session.finish(),
+            **shards.told,
             "units_reused": done.taken_over.height,
             "extracted_anew_because": why_anew,
             "quarantined": counts(frames.quarantine, "kind"),
@@ -82,6 +82,29 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
     yield Made(TYPINGS, frames.typings)
     yield Made(EXTRACTION_STATE, state)
     yield vectors.result()
+
+
+#: The tasks that shards do. Types of names are asked for by several units at a time, whatever their shards.
+_ASKED = (GRAPH_EXTRACTOR, CLAIM_EXTRACTOR)
+
+
+def extract_in_shards(shards: Shards, text_chunks: pl.DataFrame) -> ExtractionFrames:
+    """Extract the given rows of ``text_chunks``, each in the shard of its text."""
+    shards.expect(text_chunks.height)
+    made = shards.run(unit_extraction_of, text_chunks, by="text", of="document_id")
+    parts = [ExtractionFrames(**tables) for tables in made]
+    return parts[0] if len(parts) == 1 else in_order(parts, text_chunks)
+
+
+def unit_extraction_of(session: TaskProvider) -> Work:
+    """Return what extracts text units, in whatever interpreter it is made."""
+    extract = partial(
+        extract_units,
+        extractor=session.task(GRAPH_EXTRACTOR),
+        claim_extractor=session.task(CLAIM_EXTRACTOR),
+        dangling=session.settings.section(ExtractionSettings).dangling,
+    )
+    return lambda text_chunks: vars(extract(text_chunks))
 
 
 _NAME = ["text_unit_id", "name"]

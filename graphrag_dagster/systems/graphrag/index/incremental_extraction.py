@@ -83,10 +83,9 @@ def extract_new(
         return ExtractedUnits(made, made.ledger.clear())
     known = _complete_units(earlier).join(text_chunks.select(_UNIT), on=_UNIT, how="semi")
     made = extract(text_chunks.join(known, on=_UNIT, how="anti"))
-    places = text_chunks.select(_UNIT, pl.col("human_readable_id").alias("place"))
     parts = {name: part.join(known, on=_UNIT, how="semi") for name, part in vars(earlier).items()}
     taken_over = ExtractionFrames(**parts)
-    return ExtractedUnits(_join_frames(taken_over, made, places), taken_over.ledger)
+    return ExtractedUnits(in_order([taken_over, made], text_chunks), taken_over.ledger)
 
 
 def _complete_units(frames: ExtractionFrames) -> pl.DataFrame:
@@ -98,15 +97,16 @@ def _complete_units(frames: ExtractionFrames) -> pl.DataFrame:
     return ledger.filter(*agreed).select(_UNIT)
 
 
-def _join_frames(kept: ExtractionFrames, made: ExtractionFrames, places: pl.DataFrame) -> ExtractionFrames:
-    """Return the rows of both in the order of the corpus, with claims numbered anew."""
-    parts: dict[str, pl.DataFrame] = {}
-    for name, new in vars(made).items():
-        rows = pl.concat([vars(kept)[name].select(new.columns).cast(new.schema), new])
-        order = ("place", "position") if "position" in new.columns else ("place",)
-        parts[name] = rows.join(places, on=_UNIT).sort(order).select(new.columns)
+def in_order(parts: Sequence[ExtractionFrames], text_chunks: pl.DataFrame) -> ExtractionFrames:
+    """Return the rows of all parts in the order of the corpus, with claims numbered anew."""
+    places = text_chunks.select(_UNIT, pl.col("human_readable_id").alias("place"))
+    joined: dict[str, pl.DataFrame] = {}
+    for name, last in vars(parts[-1]).items():
+        rows = pl.concat([vars(part)[name].select(last.columns).cast(last.schema) for part in parts])
+        order = ("place", "position") if "position" in last.columns else ("place",)
+        joined[name] = rows.join(places, on=_UNIT).sort(order).select(last.columns)
     numbers = pl.int_range(pl.len(), dtype=pl.Int32).alias("human_readable_id")
-    return ExtractionFrames(**parts | {"claims": parts["claims"].with_columns(numbers)})
+    return ExtractionFrames(**joined | {"claims": joined["claims"].with_columns(numbers)})
 
 
 _AT_ONCE: Final = 512

@@ -272,24 +272,39 @@ class LlmReportWriter(Asker):
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        written = run_in_order(self._write, requests, calls=self._model.concurrency)
-        for request, report in zip(requests, written, strict=True):
+        asked = [(request.context, bool(request.context_nodes)) for request in requests]
+        return self.completed(requests, self.ask(asked))
+
+    def ask(self, contexts: Sequence[tuple[str, bool]]) -> Iterator[WrittenReport | UnusableReply]:
+        """Yield what the model says of each context, which is told whether it has context nodes.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        return run_in_order(self._ask, contexts, calls=self._model.concurrency)
+
+    def completed(
+        self, requests: Sequence[ReportRequest], said: Iterable[WrittenReport | UnusableReply]
+    ) -> Iterator[WrittenReport]:
+        """Yield what :meth:`ask` gave for the contexts of requests, or else a report without a model."""
+        for request, report in zip(requests, said, strict=True):
             if isinstance(report, WrittenReport):
                 yield report
             else:
                 (replaced,) = self._fallback.write([request])
                 yield replace(replaced, problem=report.reason, usage=replaced.usage + report.usage)
 
-    async def _write(self, request: ReportRequest) -> WrittenReport | UnusableReply:
-        user = self._user.render(community=enclose("community", request.context))
-        system = self._system_with_context_nodes if request.context_nodes else self._system
+    async def _ask(self, asked: tuple[str, bool]) -> WrittenReport | UnusableReply:
+        context, has_context_nodes = asked
+        user = self._user.render(community=enclose("community", context))
+        system = self._system_with_context_nodes if has_context_nodes else self._system
         asking = self._task_request("community_report", system, user, ReportShape)
         with collect_reused_replies() as noted:
             try:
-                asked = await ask_typed(self._model, asking, ReportReply, self._retry)
+                asked_for = await ask_typed(self._model, asking, ReportReply, self._retry)
             except UnusableReply as lost:
                 return lost
-        return replace(_report(asked.value), usage=asked.usage, replies=tuple(noted))
+        return replace(_report(asked_for.value), usage=asked_for.usage, replies=tuple(noted))
 
 
 def _report(reply: ReportReply) -> WrittenReport:

@@ -68,10 +68,12 @@ class Waves(Generic[T]):
 
     Args:
         writer: writes the reports; must allow several calls at once.
+        give_up: ends what the writer is doing; called where the block ends with an error.
     """
 
-    def __init__(self, writer: ReportWriter) -> None:
+    def __init__(self, writer: ReportWriter, give_up: Callable[[], None] = lambda: None) -> None:
         self._writer = writer
+        self._give_up = give_up
         self._threads = ThreadPoolExecutor(max_workers=_WAVES, thread_name_prefix="report-wave")
         self._came: SimpleQueue[tuple[T, WrittenReport] | BaseException] = SimpleQueue()
         self._under_way = 0
@@ -84,6 +86,8 @@ class Waves(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopped = True
+        if error:
+            self._give_up()
         self._threads.shutdown(cancel_futures=True)
 
     def begin(self, batch: Sequence[tuple[T, ReportRequest]]) -> None:
@@ -170,6 +174,8 @@ def build_reports(
     earlier: Mapping[str, EarlierReport] = MappingProxyType({}),
     at_once: int | None = None,
     only: Iterable[str] | None = None,
+    expect: Callable[[int], None] = lambda _: None,
+    give_up: Callable[[], None] = lambda: None,
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
 
@@ -190,6 +196,8 @@ def build_reports(
         at_once: most requests that are made before others are written; None for as many as there are, which
             is what a model is best asked with.
         only: the communities that a report is written of; None for all. Those kept stay in any case.
+        expect: is told how many reports are to be written.
+        give_up: ends what the writer is doing, where an error ends all.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -220,7 +228,9 @@ def build_reports(
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
     below = _store_known_reports(communities, rows, kept, found, largest)
     waiting = by_urgency(missing.iter_rows(named=True), elements, context_tokens)
-    _write_all(waiting, elements, packer, evidence, Waves(writer), rows, below, largest, at_once)
+    expect(len(waiting))
+    waves: Waves[_Packed] = Waves(writer, give_up)
+    _write_all(waiting, elements, packer, evidence, waves, rows, below, largest, at_once)
     return rows.frames()
 
 

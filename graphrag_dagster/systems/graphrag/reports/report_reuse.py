@@ -74,8 +74,13 @@ class EarlierReport:
 
 
 def report_as_json(report: WrittenReport) -> str:
-    """Return a report as it is kept; :func:`earlier_reports` reads it."""
+    """Return a report as it is kept; :func:`report_from_json` reads it."""
     return _shape().dump_json(report).decode()
+
+
+def report_from_json(text: str) -> WrittenReport:
+    """Return the report that is kept so."""
+    return _shape().validate_json(text)
 
 
 def earlier_reports(
@@ -106,7 +111,7 @@ def earlier_reports(
         ids = shown.get(report_id, {})
         ids |= {kind: () for kind in _KINDS if kind not in ids}
         packed = PackedContext(context, tokens, complete, (), (), (), ids)
-        found[fingerprint] = EarlierReport(_shape().validate_json(text), packed, text, *stored)
+        found[fingerprint] = EarlierReport(report_from_json(text), packed, text, *stored)
     return found
 
 

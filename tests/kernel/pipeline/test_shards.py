@@ -1,0 +1,282 @@
+"""Shards of the steps that call a model: the same tables, however many there are and wherever they run."""
+
+import multiprocessing
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster.cli.job_runner import RunBudget, run_job
+from graphrag_dagster.errors import EndpointDown, EngineError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
+from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
+from graphrag_dagster.kernel.pipeline.shard_workers import Work
+from graphrag_dagster.kernel.pipeline.shards import open_shards, shard_of, share_of_model
+from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
+from graphrag_dagster.systems.graphrag.tasks import GRAPH_EXTRACTOR
+from support.endpoint import ScriptedEndpoint
+from support.homes import enter_home
+from support.modelled import write_modelled
+from support.tables_of import contents
+
+_NEW = "Hanna Quill joined the Northern Council. The Northern Council met Piet Lund at Skerry Point."
+_BLOCKED = "Selma Dray"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as server:
+        yield server
+
+
+@pytest.fixture
+def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Homes":
+    return Homes(tmp_path, monkeypatch)
+
+
+class Homes:
+    """Homes of the same corpus, each with its own settings of ``execution``."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        self._patch = patch
+
+    def made(self, endpoint: ScriptedEndpoint, execution: str) -> dict[str, list[tuple[object, ...]]]:
+        """Index the corpus, then again with one document more; the tables after each."""
+        folder = self.corpus(endpoint, execution)
+        run_job("coast")
+        first = contents(Warehouse(), "coast")
+        (folder / "news" / "council.txt").write_text(_NEW, encoding="utf-8")
+        run_job("coast")
+        again = contents(Warehouse(), "coast")
+        return {**{f"{name} before": rows for name, rows in first.items()}, **again}
+
+    def corpus(self, endpoint: ScriptedEndpoint, execution: str) -> Path:
+        """Write the corpus into a home of its own, which is entered."""
+        home = self._folder / str(len(list(self._folder.iterdir())))
+        (home / "corpora").mkdir(parents=True)
+        enter_home(self._patch, home)
+        return write_modelled(home / "corpora", endpoint, f"\nexecution: {{{execution}}}\n")
+
+
+def asked(endpoint: ScriptedEndpoint) -> Counter[str]:
+    """How often each prompt was sent, since the last time."""
+    sent = Counter(one.digest for one in endpoint.requests)
+    endpoint.reset()
+    return sent
+
+
+def told_of(step: str) -> Mapping[str, object]:
+    return (
+        Warehouse()
+        .read(tables.MODEL_USAGE, "coast")
+        .filter(asset=step)
+        .select(pl.col("calls", "failed", "input_tokens", "output_tokens").sum())
+        .row(0, named=True)
+    )
+
+
+def test_three_shards_make_the_same_tables_and_send_each_prompt_once(
+    homes: Homes, endpoint: ScriptedEndpoint
+) -> None:
+    whole = homes.made(endpoint, "shards: 1")
+    spent, sent = told_of("extraction"), asked(endpoint)
+    assert homes.made(endpoint, "shards: 3, backend: in_process") == whole
+    assert told_of("extraction") == spent
+    assert asked(endpoint) == sent
+    assert set(sent.values()) == {1}
+    assert not Warehouse().staging("coast").parent.exists()
+
+
+@pytest.mark.long
+def test_a_process_that_is_killed_is_replaced_and_nothing_else_asked_again(
+    homes: Homes, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = homes.made(endpoint, "shards: 1")
+    sent = asked(endpoint)
+    killed = threading.Event()
+
+    def kill_one(number: int, body: Mapping[str, object]) -> None:
+        if number >= 5 and not killed.is_set() and (children := multiprocessing.active_children()):
+            killed.set()
+            children[0].kill()
+
+    with ScriptedEndpoint(faults=kill_one) as other:
+        assert homes.made(other, "shards: 3") == whole
+        again = asked(other)
+    assert killed.is_set()
+    assert again.keys() == sent.keys()
+    assert sum(again.values()) - sum(sent.values()) <= 16
+    assert not multiprocessing.active_children()
+    assert not Warehouse().staging("coast").parent.exists()
+
+
+@pytest.mark.long
+def test_a_shard_that_is_killed_each_time_ends_the_run_with_its_name(homes: Homes) -> None:
+    def kill(number: int, body: Mapping[str, object]) -> None:
+        if _BLOCKED in str(body):
+            for child in multiprocessing.active_children():
+                child.kill()
+
+    with ScriptedEndpoint(faults=kill) as endpoint:
+        homes.corpus(endpoint, "shards: 2")
+        with pytest.raises(
+            EngineError, match=r"extraction: shard [12] of 2 was ended .* 3 times; its rows have"
+        ):
+            run_job("coast")
+    assert not multiprocessing.active_children()
+    assert not Warehouse().staging("coast").parent.exists()
+
+
+@pytest.fixture
+def step(homes: Homes, endpoint: ScriptedEndpoint) -> StepRun:
+    homes.corpus(endpoint, "shards: 2, backend: in_process")
+    corpora, memory = CorpusStore(), LLMCache()
+    return StepRun(
+        corpus="coast",
+        run_id="r",
+        settings=corpora.settings("coast"),
+        warehouse=Warehouse(),
+        corpora=corpora,
+        language=Language(memory=memory, corpora=corpora),
+        memory=memory,
+        resources={},
+        code_of_tables=dict,
+    )
+
+
+ROWS = pl.DataFrame({"document_id": ["one", "two", "three", "four"], "text": ["a", "b", "c", "d"]})
+tries: Counter[str] = Counter()
+
+
+def failing_once(_: TaskProvider) -> Work:
+    def work(rows: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
+        tries[rows["text"][0]] += 1
+        if tries[rows["text"][0]] == 1:
+            raise OSError("the disk was full")
+        return {"rows": rows}
+
+    return work
+
+
+def failing(_: TaskProvider) -> Work:
+    def work(rows: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
+        raise KeyError("gone")
+
+    return work
+
+
+def down(_: TaskProvider) -> Work:
+    def work(rows: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
+        tries["down"] += 1
+        raise EndpointDown("nobody answers")
+
+    return work
+
+
+def test_what_fails_once_is_run_again_alone(step: StepRun, caplog: pytest.LogCaptureFixture) -> None:
+    tries.clear()
+    with open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards:
+        shards.expect(ROWS.height)
+        made = shards.run(failing_once, ROWS, by="text", of="document_id")
+    assert pl.concat([one["rows"] for one in made]).sort("text").equals(ROWS)
+    assert shards.told == {"shards": 2, "shards_run_again": 2}
+    assert "extraction: shard 1 of 2 failed: OSError: the disk was full; it is run again" in caplog.text
+
+
+def test_what_always_fails_is_named_with_its_documents(step: StepRun) -> None:
+    with (
+        pytest.raises(
+            EngineError, match=r"shard \d of 2 failed: KeyError: 'gone', 3 times; .* document_id \w+"
+        ),
+        open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards,
+    ):
+        shards.expect(ROWS.height)
+        shards.run(failing, ROWS, by="text", of="document_id")
+    assert not step.warehouse.staging("coast").parent.exists()
+
+
+def test_an_error_that_users_can_mend_is_not_tried_again(step: StepRun) -> None:
+    tries.clear()
+    with (
+        pytest.raises(EndpointDown, match="nobody answers"),
+        open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards,
+    ):
+        shards.expect(ROWS.height)
+        shards.run(down, ROWS, by="text", of="document_id")
+    assert tries["down"] == 1
+
+
+def test_one_shard_where_few_connections_or_limits_are(step: StepRun) -> None:
+    def number(rows: int, limited: bool = False, **settings: Mapping[str, object]) -> int:
+        parts = {
+            name: getattr(step.settings, name).model_copy(update=given) for name, given in settings.items()
+        }
+        run = StepRun(
+            **{
+                **{name: getattr(step, name) for name in StepRun.__slots__},
+                "settings": step.settings.model_copy(update=parts),
+                "language": step.language.model_copy(update={"max_tokens": 10**9 if limited else None}),
+            }
+        )
+        with open_shards(run, run.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards:
+            shards.expect(rows)
+            return shards.number
+
+    assert number(1000) == 2
+    assert number(1) == 1
+    assert number(1000, model={"concurrency": 1}) == 1
+    assert number(1000, model={"batch": True}) == 1
+    assert number(1000, limited=True) == 1
+    assert number(1000, extraction={"engine": "extractive"}) == 1
+    auto: Mapping[str, object] = {"shards": "auto", "backend": "ray"}
+    assert number(10_000, execution=auto) == 1
+    assert number(10_000, execution=auto, model={"concurrency": 256}) == 4
+    assert number(1000, execution=auto, model={"concurrency": 256}) == 2
+
+
+def test_shares_add_up_to_what_is_set() -> None:
+    model = ModelSettings(
+        concurrency=8, requests_per_minute=100, tasks={"report": TaskModelSettings(concurrency=2)}
+    )
+    parts = [share_of_model(model, shard, 3) for shard in range(3)]
+    assert [part.concurrency for part in parts] == [3, 3, 2]
+    assert [part.requests_per_minute for part in parts] == [34, 33, 33]
+    assert [part.for_role("report").concurrency for part in parts] == [1, 1, 1]
+    assert {part.tokens_per_minute for part in parts} == {None}
+    assert {
+        part.model_dump_json(exclude={"concurrency", "requests_per_minute", "tasks"}) for part in parts
+    } == {model.model_dump_json(exclude={"concurrency", "requests_per_minute", "tasks"})}
+
+
+def test_texts_are_spread_over_the_shards_by_themselves() -> None:
+    spread = Counter(shard_of(f"text {number}", 4) for number in range(4000))
+    assert set(spread) == {0, 1, 2, 3}
+    assert min(spread.values()) > 900
+
+
+def test_nothing_staged_outlives_a_deletion(step: StepRun) -> None:
+    left = step.warehouse.staging("coast") / "extraction"
+    left.mkdir(parents=True)
+    (left / "0.parquet").write_bytes(b"words")
+    delete_derived(step.warehouse, "coast")
+    assert not left.exists()
+
+
+def test_a_limit_on_tokens_holds_for_a_run_that_would_be_split(
+    homes: Homes, endpoint: ScriptedEndpoint
+) -> None:
+    homes.corpus(endpoint, "shards: 2, backend: in_process")
+    left = Warehouse().staging("coast") / "extraction"
+    left.mkdir(parents=True)
+    run_job("coast", budget=RunBudget(max_tokens=10**9))
+    assert not left.exists()
