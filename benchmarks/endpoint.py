@@ -1,11 +1,13 @@
 """The whole index with a model, against an endpoint whose times are known.
 
     python benchmarks/endpoint.py [saturation|stragglers|updates|large|rates|kill|faults|plan|calls|all]
-        [--connections 32] [--files 50]
+        [--connections 32] [--files 50] [--shards auto] [--backend processes]
 
 The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
 beside the checkout. ``large`` has 9,000 passages of three data sets, and 256 connections; ``updates`` edits
-one sentence of 900 passages, then adds the other 100.
+one sentence of 900 passages, then adds the other 100. Processor time is that of the command with all processes
+that it has started and waited for; its memory is the most that all of them had resident at one time, looked at
+twice a second.
 
 The endpoint is a scripted one in a process of its own (``tests/support/serve.py``): 200 ms + 2 ms per output
 token, 200 ms per embedding call; it answers by pattern, so nothing here speaks of quality. *Ideal* is the sum
@@ -24,6 +26,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +96,7 @@ class Run:
     wall: float
     cpu: float
     peak_mb: float
+    together_mb: float
     printed: dict[str, Any]
 
 
@@ -114,8 +118,13 @@ def passages_of(file: Path) -> list[dict[str, str]]:
     return [{"title": title, "text": "".join(sentences)} for title, sentences in given.items()]
 
 
+#: The section ``execution`` of all corpora; of the package of an older commit, that does not know it, none.
+EXECUTION: dict[str, Any] = {}
+
+
 def settings(home: Path, url: str, **model: Any) -> None:
     given = {
+        **({"execution": EXECUTION} if EXECUTION else {}),
         "engine": "llm",
         "extraction": {"gleaning": {"rounds": 1, "order": "continue_first"}},
         "embeddings": {"embedder": "endpoint", "model": "scripted-embedding"},
@@ -140,6 +149,7 @@ def start(home: Path, command: list[str] = COMMAND) -> subprocess.Popen[str]:
 def index(home: Path, command: list[str] = COMMAND) -> Run:
     begin = time.monotonic()
     process = start(home, command)
+    memory = Memory(process.pid)
     out, err = process.stdout.read(), process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -151,8 +161,42 @@ def index(home: Path, command: list[str] = COMMAND) -> Run:
         time.monotonic() - begin,
         used.ru_utime + used.ru_stime,
         used.ru_maxrss / 1024,
+        memory.end(),
         printed,
     )
+
+
+class Memory:
+    """Looks at the resident memory of a process and of all below it; Linux only."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._most = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def end(self) -> float:
+        """The most megabytes at one time."""
+        self._ended.set()
+        self._thread.join()
+        return self._most * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.5):
+            self._most = max(self._most, self._pages(self._pid))
+
+    def _pages(self, pid: int) -> int:
+        folder = Path("/proc") / str(pid)
+        try:
+            below = [
+                one for task in (folder / "task").iterdir() for one in (task / "children").read_text().split()
+            ]
+            return int((folder / "statm").read_text().split()[1]) + sum(
+                self._pages(int(one)) for one in below
+            )
+        except (OSError, IndexError):
+            return 0
 
 
 def tables(home: Path) -> dict[str, str]:
@@ -169,6 +213,9 @@ def measured(run: Run, tally: dict[str, Any], connections: int, target: float) -
     ideal = tally["latency_sum"] / connections
     print(f"wall {run.wall:.1f} s, ideal {ideal:.1f} s: {run.wall / ideal:.2f} (target {target})")
     print(f"own CPU {run.cpu:.1f} s (target 14), peak {run.peak_mb:.0f} MB (target 400), exit {run.code}")
+    print(
+        f"all processes together: peak {run.together_mb:.0f} MB; load of the machine {os.getloadavg()[0]:.1f}"
+    )
     print(f"calls {tally['calls']}, tokens in {tally['input_tokens']:,} out {tally['output_tokens']:,}")
     print(f"repeated {tally['repeated']}, statuses {tally['statuses']}")
     print(f"in flight: highest {tally['highest']}, mean {tally['mean']:.1f}")
@@ -422,7 +469,12 @@ def main() -> None:
     parser.add_argument("what", nargs="?", default="saturation")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--files", type=int, default=50, help="of saturation: 20 passages each, 450 at most")
+    parser.add_argument("--shards", help="a number, or auto; default: the settings have no section execution")
+    parser.add_argument("--backend", default="processes", help="of shards: in_process, processes or ray")
     arguments = parser.parse_args()
+    if arguments.shards:
+        number = int(arguments.shards) if arguments.shards.isdecimal() else arguments.shards
+        EXECUTION.update(shards=number, backend=arguments.backend)
     if not PASSAGES.exists() and arguments.what != "calls":
         sys.exit(f"{PASSAGES} is not here")
     jobs = {

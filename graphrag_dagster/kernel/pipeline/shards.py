@@ -163,7 +163,8 @@ class Shards:
             try:
                 while pending:
                     done, pending = wait(pending, _LOOKS, FIRST_EXCEPTION)
-                    for one in done:
+                    # What ended the others comes before what ended with them.
+                    for one in sorted(done, key=lambda ended: isinstance(ended.exception(), Died)):
                         one.result()
                     self._shown.look(list(self._workers.values()), 0 if quiet else rows.height)
             except BaseException:

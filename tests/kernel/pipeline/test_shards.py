@@ -14,7 +14,7 @@ from graphrag_dagster.errors import EndpointDown, EngineError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
-from graphrag_dagster.kernel.pipeline.shard_workers import Work
+from graphrag_dagster.kernel.pipeline.shard_workers import Factory, Work
 from graphrag_dagster.kernel.pipeline.shards import open_shards, shard_of, share_of_model
 from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
@@ -183,13 +183,18 @@ def down(_: TaskProvider) -> Work:
     return work
 
 
-def test_what_fails_once_is_run_again_alone(step: StepRun, caplog: pytest.LogCaptureFixture) -> None:
-    tries.clear()
+def made_by(step: StepRun, factory: Factory) -> tuple[list[Mapping[str, pl.DataFrame]], Mapping[str, int]]:
+    """What two shards make of the rows, and what is told of them."""
     with open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards:
         shards.expect(ROWS.height)
-        made = shards.run(failing_once, ROWS, by="text", of="document_id")
+        return shards.run(factory, ROWS, by="text", of="document_id"), shards.told
+
+
+def test_what_fails_once_is_run_again_alone(step: StepRun, caplog: pytest.LogCaptureFixture) -> None:
+    tries.clear()
+    made, told = made_by(step, failing_once)
     assert pl.concat([one["rows"] for one in made]).sort("text").equals(ROWS)
-    assert shards.told == {"shards": 2, "shards_run_again": 2}
+    assert told == {"shards": 2, "shards_run_again": 2}
     assert "extraction: shard 1 of 2 failed: OSError: the disk was full; it is run again" in caplog.text
 
 
@@ -207,12 +212,8 @@ def test_what_always_fails_is_named_with_its_documents(step: StepRun) -> None:
 
 def test_an_error_that_users_can_mend_is_not_tried_again(step: StepRun) -> None:
     tries.clear()
-    with (
-        pytest.raises(EndpointDown, match="nobody answers"),
-        open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards,
-    ):
-        shards.expect(ROWS.height)
-        shards.run(down, ROWS, by="text", of="document_id")
+    with pytest.raises(EndpointDown, match="nobody answers"):
+        made_by(step, down)
     assert tries["down"] == 1
 
 
