@@ -5,9 +5,10 @@
 
 The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
 beside the checkout. ``large`` has 9,000 passages of three data sets, and 256 connections; ``updates`` edits
-one sentence of 900 passages, then adds the other 100. Processor time is that of the command with all processes
-that it has started and waited for; its memory is the most that all of them had resident at one time, looked at
-twice a second.
+one sentence of 900 passages, then adds the other 100.
+
+Processor time is that of the command with all processes that it has started and waited for; its memory is the
+most that all of them had resident at one time, looked at twice a second.
 
 The endpoint is a scripted one in a process of its own (``tests/support/serve.py``): 200 ms + 2 ms per output
 token, 200 ms per embedding call; it answers by pattern, so nothing here speaks of quality. *Ideal* is the sum
@@ -164,6 +165,10 @@ def index(home: Path, command: list[str] = COMMAND) -> Run:
         memory.end(),
         printed,
     )
+
+
+def words(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").split()
 
 
 class Memory:
