@@ -270,6 +270,7 @@ def _ray() -> Any:
 
     Raises:
         SettingsError: it is not installed.
+        EngineError: the cluster cannot be reached.
     """
     try:
         import ray
@@ -280,7 +281,14 @@ def _ray() -> Any:
         ) from error
     with _connecting:
         if not ray.is_initialized():
-            ray.init(log_to_driver=False)
+            try:
+                ray.init(log_to_driver=False)
+            # What cannot be reached raises errors of many kinds.
+            except Exception as error:
+                raise errors.EngineError(
+                    f"the Ray cluster cannot be reached: {error}; set RAY_ADDRESS to the head node, such as "
+                    "10.0.0.1:6379, or unset it to start a cluster on this machine"
+                ) from error
     return ray
 
 

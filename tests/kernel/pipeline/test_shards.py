@@ -1,9 +1,14 @@
 """Shards of the steps that call a model: the same tables, however many there are and wherever they run."""
 
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -135,6 +140,44 @@ def test_a_shard_that_is_killed_each_time_ends_the_run_with_its_name(homes: Home
             run_job("coast")
     assert not multiprocessing.active_children()
     assert not Warehouse().staging("coast").parent.exists()
+
+
+def below(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    tasks = (Path("/proc") / str(pid) / "task").glob("*/children")
+    return [int(one) for task in tasks for one in task.read_text().split()]
+
+
+def waited_for(found: Callable[[], bool], seconds: float = 60.0) -> bool:
+    until = time.monotonic() + seconds
+    while not found() and time.monotonic() < until:
+        time.sleep(0.1)
+    return found()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_outlives_a_run_that_is_stopped(homes: Homes, how: signal.Signals) -> None:
+    with ScriptedEndpoint(seconds=2.0) as endpoint:
+        homes.corpus(endpoint, "shards: 2")
+        command = [str(Path(sys.executable).with_name("graphrag-dagster")), "index", "coast", "--again"]
+        run = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        assert waited_for(lambda: len(endpoint.chats) > 2)
+        started = below(run.pid)
+        # As a terminal does, to all of them.
+        (os.killpg if how == signal.SIGINT else os.kill)(run.pid, how)
+        run.wait(30)
+        assert started
+        assert waited_for(lambda: not any(Path(f"/proc/{one}/exe").exists() for one in started), 15)
+    left = Warehouse().staging("coast")
+    assert left.exists() == (how == signal.SIGKILL)
+    with ScriptedEndpoint() as endpoint:
+        write_modelled(left.parents[2] / "corpora", endpoint, "\nexecution: {shards: 1}\n")
+        run_job("coast")
+    assert not left.exists()
 
 
 @pytest.fixture

@@ -146,7 +146,8 @@ def _channels(text: str) -> Split | None:
             return Split(text[final.end() :], True)
         if _BARE_GLUED.match(text):
             return Split("", True, closed=False)
-    for final in islice(_GLUED_FINAL.finditer(text), _MOST_MARKS):
+    # Nearly no reply has the word; to look for the mark takes as long as all else that is done with one.
+    for final in islice(_GLUED_FINAL.finditer(text), _MOST_MARKS) if "final" in text else ():
         if not _in_code(text, final.start()) and not _in_json(text, final.start()):
             rest = text[final.end() :]
             end = _END_OF_MESSAGE.search(rest)

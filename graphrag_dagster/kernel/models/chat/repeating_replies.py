@@ -1,6 +1,7 @@
 """Replies that repeat themselves, as small models' do: detected as they arrive, cut to what is new."""
 
 import re
+from collections.abc import Sequence
 
 #: Characters at the end that are looked for before it, how often it must recur, longest period in characters.
 _TAIL, _ROUNDS, _LONGEST_ROUND = 60, 5, 800
@@ -21,15 +22,38 @@ def is_repetitive(text: str) -> bool:
     Either it goes round: its end is five times the same, of up to 800 characters and 300 in all; or its last
     six records were all given before.
     """
+    return _goes_round(text) or _are_old(_records(text))
+
+
+class GrowingReply:
+    """Looks at a reply that grows; records that it has found it does not look for again."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, str]] = []
+
+    def is_repetitive(self, text: str) -> bool:
+        """Return whether the text repeats itself, of which that of the last time was the beginning."""
+        # The last may have been taken for whole because the text ended there.
+        del self._found[-1:]
+        self._found += _records(text, self._found[-1][0] if self._found else 0)
+        # What was found in a beginning may be no record of the whole.
+        return (_are_old(self._found) or _goes_round(text)) and is_repetitive(text)
+
+
+def _goes_round(text: str) -> bool:
     tail = text[-_TAIL:]
     before = text.rfind(tail, 0, len(text) - 1)
     period = len(text) - len(tail) - before
-    if before >= 0 and period <= _LONGEST_ROUND and len(tail) == _TAIL:
-        length = max(_ROUNDS * period, _LEAST)
-        rounds = text[-length:]
-        if len(rounds) == length and rounds[period:] == rounds[:-period]:
-            return True
-    records = [record for _, record in _records(text)]
+    if before < 0 or period > _LONGEST_ROUND or len(tail) != _TAIL:
+        return False
+    length = max(_ROUNDS * period, _LEAST)
+    rounds = text[-length:]
+    return len(rounds) == length and rounds[period:] == rounds[:-period]
+
+
+def _are_old(found: Sequence[tuple[int, str]]) -> bool:
+    """Whether the last records were all given before."""
+    records = [record for _, record in found]
     return len(records) > _OLD_RECORDS and set(records[-_OLD_RECORDS:]) <= set(records[:-_OLD_RECORDS])
 
 
@@ -61,7 +85,7 @@ def before_repetition(text: str) -> str | None:
     return text[:end] + "".join(reversed(opened))
 
 
-def _records(text: str) -> list[tuple[int, str]]:
-    """Return the end of each whole record and the record with its white space normalised."""
+def _records(text: str, start: int = 0) -> list[tuple[int, str]]:
+    """Return the end of each whole record from ``start`` on and the record, its white space normalised."""
     pattern = _JSON_RECORD if text.lstrip()[:1] in {"{", "[", "`"} else _TUPLE_RECORD
-    return [(found.end(), " ".join(found[0].split())) for found in pattern.finditer(text)]
+    return [(found.end(), " ".join(found[0].split())) for found in pattern.finditer(text, start)]

@@ -13,7 +13,7 @@ from openai import APIConnectionError, AsyncAzureOpenAI, AsyncOpenAI, Omit
 from openai.lib.azure import API_KEY_SENTINEL
 
 from graphrag_dagster.kernel.models.chat.chat_model import Listener
-from graphrag_dagster.kernel.models.chat.repeating_replies import is_repetitive
+from graphrag_dagster.kernel.models.chat.repeating_replies import GrowingReply
 from graphrag_dagster.kernel.models.chat.retry_policy import REPETITION
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
@@ -40,6 +40,7 @@ class _Heard:
     looked_at: int = 0
     ended: bool = False
     usage: Mapping[str, Any] = field(default_factory=dict)
+    growing: GrowingReply = field(default_factory=GrowingReply)
 
     def takes(self, event: Mapping[str, Any], listen: Listener | None) -> bool:
         """Take an event in; return whether there was anything in it."""
@@ -62,7 +63,7 @@ class _Heard:
         if self.length - self.looked_at < _LOOK_EVERY:
             return False
         self.looked_at = self.length
-        return is_repetitive("".join(self.content))
+        return self.growing.is_repetitive("".join(self.content))
 
     def end_early(self, prompt_tokens: int) -> None:
         """Take what has come for the reply; a piece is about a token, and servers count only at the end."""

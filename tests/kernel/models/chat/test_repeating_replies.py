@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition, is_repetitive
+from graphrag_dagster.kernel.models.chat.repeating_replies import (
+    GrowingReply,
+    before_repetition,
+    is_repetitive,
+)
 from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Size
 from support.endpoint import Scripted, ScriptedEndpoint
 
@@ -36,6 +40,16 @@ def test_a_looping_reply_is_cut_to_what_is_new(names: list[str], times: int) -> 
     begun = before_repetition(text)
     assert begun is not None
     assert [one["name"] for one in json.loads(begun)["entities"]] == names
+
+
+@given(st.lists(st.sampled_from(NAMES), min_size=1, unique=True), st.integers(20, 200), st.booleans())
+def test_a_reply_that_grows_is_judged_as_its_whole_text(names: list[str], step: int, tuples: bool) -> None:
+    text = looping(names, 8)
+    if tuples:
+        text = "\n##\n".join(f'("entity"<|>{name}<|>GEO<|>a place)' for name in names * 8)
+    growing = GrowingReply()
+    for end in range(step, len(text), step):
+        assert growing.is_repetitive(text[:end]) == is_repetitive(text[:end])
 
 
 @given(st.lists(st.text(), min_size=1, max_size=40, unique=True))
