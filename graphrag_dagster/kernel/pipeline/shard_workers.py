@@ -22,6 +22,7 @@ from graphrag_dagster.kernel.common.worker_processes import sigint_ignored
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
 from graphrag_dagster.kernel.models.model_costs import Budget
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
@@ -134,6 +135,8 @@ class RemoteWorker(LocalWorker):
     """Does the work in an interpreter of its own, and tells how far it is when asked."""
 
     def __init__(self, assignment: Assignment) -> None:
+        # As for a command: the usual thresholds take a tenth of the processor time of calls.
+        defer_collection()
         super().__init__(assignment)
         self._tally = _Tally()
         self._listening = listening(self._tally)
@@ -202,8 +205,11 @@ class ProcessWorker:
             with sigint_ignored():
                 self._manager.start(_end_with_parent)
             self._proxy: Any = self._manager.worker(assignment)  # type: ignore[attr-defined]
-        except (EOFError, OSError) as error:
-            raise Died(f"{type(error).__name__} at its start") from error
+        except BaseException as error:
+            self.end()
+            if isinstance(error, EOFError | OSError):
+                raise Died(f"{type(error).__name__} at its start") from error
+            raise
 
     def run(self, factory: Factory, rows: pl.DataFrame) -> Mapping[str, str]:
         """Do the work; see :class:`Worker`."""
@@ -223,8 +229,8 @@ class ProcessWorker:
 
     def end(self) -> None:
         """End the process."""
-        # It may be gone already.
-        with suppress(EOFError, OSError):
+        # It may be gone already, or not have started.
+        with suppress(AttributeError, EOFError, OSError):
             self._manager.shutdown()
 
 

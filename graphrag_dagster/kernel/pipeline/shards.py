@@ -166,7 +166,9 @@ class Shards:
                     # What ended the others comes before what ended with them.
                     for one in sorted(done, key=lambda ended: isinstance(ended.exception(), Died)):
                         one.result()
-                    self._shown.look(list(self._workers.values()), 0 if quiet else rows.height)
+                    self._shown.look(
+                        list(self._workers.values()), 0 if quiet else rows.height, last=not pending
+                    )
             except BaseException:
                 self.close()
                 raise
@@ -255,17 +257,18 @@ class _Shown:
         self._lock = threading.Lock()
         self._looked = 0.0
 
-    def look(self, workers: Sequence[Worker], total: int) -> None:
+    def look(self, workers: Sequence[Worker], total: int, *, last: bool) -> None:
         """Take over how far the shards are, unless another thread has just done so.
 
         Args:
             workers: those there are.
             total: steps of a stage; 0 shows none.
+            last: they are done.
         """
-        if not self._lock.acquire(blocking=False):
+        if not self._lock.acquire(blocking=last):
             return
         try:
-            if time.monotonic() - self._looked >= _LOOKS:
+            if last or time.monotonic() - self._looked >= _LOOKS:
                 self._take([worker.told() for worker in workers], total)
                 self._looked = time.monotonic()
         finally:

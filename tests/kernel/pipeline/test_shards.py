@@ -9,16 +9,20 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from graphrag_dagster.cli.job_runner import RunBudget, run_job
-from graphrag_dagster.errors import EndpointDown, EngineError
+from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.errors import EndpointDown, EngineError, SettingsError
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
+from graphrag_dagster.kernel.pipeline.erasure import erase
 from graphrag_dagster.kernel.pipeline.shard_workers import Factory, Work
 from graphrag_dagster.kernel.pipeline.shards import open_shards, shard_of, share_of_model
 from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
@@ -55,11 +59,15 @@ class Homes:
         self._folder = folder
         self._patch = patch
 
-    def made(self, endpoint: ScriptedEndpoint, execution: str) -> dict[str, list[tuple[object, ...]]]:
-        """Index the corpus, then again with one document more; the tables after each."""
+    def made(
+        self, endpoint: ScriptedEndpoint, execution: str, *, more: bool = False
+    ) -> dict[str, list[tuple[object, ...]]]:
+        """Index the corpus, and with ``more`` again with one document more; the tables after each."""
         folder = self.corpus(endpoint, execution)
         run_job("coast")
         first = contents(Warehouse(), "coast")
+        if not more:
+            return first
         (folder / "news" / "council.txt").write_text(_NEW, encoding="utf-8")
         run_job("coast")
         again = contents(Warehouse(), "coast")
@@ -90,16 +98,38 @@ def told_of(step: str) -> Mapping[str, object]:
     )
 
 
+@pytest.mark.long
 def test_three_shards_make_the_same_tables_and_send_each_prompt_once(
     homes: Homes, endpoint: ScriptedEndpoint
 ) -> None:
-    whole = homes.made(endpoint, "shards: 1")
+    whole = homes.made(endpoint, "shards: 1", more=True)
     spent, sent = told_of("extraction"), asked(endpoint)
-    assert homes.made(endpoint, "shards: 3, backend: in_process") == whole
+    assert homes.made(endpoint, "shards: 3, backend: in_process", more=True) == whole
     assert told_of("extraction") == spent
     assert asked(endpoint) == sent
     assert set(sent.values()) == {1}
     assert not Warehouse().staging("coast").parent.exists()
+
+
+class Seen(Listener):
+    """The steps of each stage, and what was said."""
+
+    def __init__(self) -> None:
+        self.totals: Counter[str] = Counter()
+        self.steps: Counter[str] = Counter()
+        self.said: list[str] = []
+
+    def start(self, stage: str, total: int | None) -> None:
+        self.totals[stage] += total or 0
+
+    def advance(self, stage: str, steps: int) -> None:
+        self.steps[stage] += steps
+
+    def finish(self, stage: str) -> None:
+        pass
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
 
 
 @pytest.mark.long
@@ -115,9 +145,15 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_else_asked_again(
             killed.set()
             children[0].kill()
 
-    with ScriptedEndpoint(faults=kill_one) as other:
+    seen = Seen()
+    with ScriptedEndpoint(faults=kill_one) as other, listening(seen):
         assert homes.made(other, "shards: 3") == whole
         again = asked(other)
+    assert (
+        seen.steps["Extracting entities and relationships"]
+        == seen.totals["Extracting entities and relationships"]
+    )
+    assert any("ended from outside" in line and line.endswith("it is run again") for line in seen.said)
     assert killed.is_set()
     assert again.keys() == sent.keys()
     assert sum(again.values()) - sum(sent.values()) <= 16
@@ -174,10 +210,6 @@ def test_no_process_outlives_a_run_that_is_stopped(homes: Homes, how: signal.Sig
         assert waited_for(lambda: not any(Path(f"/proc/{one}/exe").exists() for one in started), 15)
     left = Warehouse().staging("coast")
     assert left.exists() == (how == signal.SIGKILL)
-    with ScriptedEndpoint() as endpoint:
-        write_modelled(left.parents[2] / "corpora", endpoint, "\nexecution: {shards: 1}\n")
-        run_job("coast")
-    assert not left.exists()
 
 
 @pytest.fixture
@@ -260,12 +292,10 @@ def test_one_shard_where_few_connections_or_limits_are(step: StepRun) -> None:
         parts = {
             name: getattr(step.settings, name).model_copy(update=given) for name, given in settings.items()
         }
-        run = StepRun(
-            **{
-                **{name: getattr(step, name) for name in StepRun.__slots__},
-                "settings": step.settings.model_copy(update=parts),
-                "language": step.language.model_copy(update={"max_tokens": 10**9 if limited else None}),
-            }
+        run = replace(
+            step,
+            settings=step.settings.model_copy(update=parts),
+            language=step.language.model_copy(update={"max_tokens": 10**9 if limited else None}),
         )
         with open_shards(run, run.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards:
             shards.expect(rows)
@@ -281,6 +311,14 @@ def test_one_shard_where_few_connections_or_limits_are(step: StepRun) -> None:
     assert number(10_000, execution=auto) == 1
     assert number(10_000, execution=auto, model={"concurrency": 256}) == 4
     assert number(1000, execution=auto, model={"concurrency": 256}) == 2
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_ray_that_is_missing_is_asked_for(step: StepRun) -> None:
+    execution = step.settings.execution.model_copy(update={"backend": "ray"})
+    run = replace(step, settings=step.settings.model_copy(update={"execution": execution}))
+    with pytest.raises(SettingsError, match=r"install 'graphrag-dagster\[ray\]'"):
+        made_by(run, failing)
 
 
 def test_shares_add_up_to_what_is_set() -> None:
@@ -311,11 +349,11 @@ def test_nothing_staged_outlives_a_deletion(step: StepRun) -> None:
     assert not left.exists()
 
 
-def test_a_limit_on_tokens_holds_for_a_run_that_would_be_split(
-    homes: Homes, endpoint: ScriptedEndpoint
-) -> None:
-    homes.corpus(endpoint, "shards: 2, backend: in_process")
-    left = Warehouse().staging("coast") / "extraction"
-    left.mkdir(parents=True)
-    run_job("coast", budget=RunBudget(max_tokens=10**9))
+def test_what_a_killed_run_has_left_goes_with_the_next(step: StepRun) -> None:
+    left = step.warehouse.staging("coast")
+    for name in ("extraction", "reports"):
+        (left / name).mkdir(parents=True)
+    with open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)):
+        assert [one.name for one in left.iterdir()] == ["reports"]
+    erase(step.warehouse, "coast", step.memory.database())
     assert not left.exists()
