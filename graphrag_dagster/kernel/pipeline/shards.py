@@ -87,7 +87,10 @@ class Shards:
 
     def __init__(self, run: "StepRun", session: TaskProvider, name: str, asked: Sequence[Task[Any]]) -> None:
         self._run, self._session, self._name = run, session, name
-        self._asked = [task for task in asked if run.settings.asks_model(task.section)]
+        done = [task for task in asked if run.settings.does(task.section)]
+        # Engines of this machine have processes, or a model in memory, of their own.
+        by_models = all(run.settings.asks_model(task.section) for task in done)
+        self._asked = done if by_models else []
         self._backend = run.settings.execution.backend
         self._staging = run.warehouse.staging(run.corpus) / name
         self._here: dict[Factory, Work] = {}

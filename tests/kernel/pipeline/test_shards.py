@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -30,9 +31,11 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskM
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.kernel.tasks.task_ports import ContextEntity, ReportRequest
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.systems.graphrag.tasks import GRAPH_EXTRACTOR
-from support.endpoint import ScriptedEndpoint
+from graphrag_dagster.systems.graphrag.reports.report_shards import writer_in_shards
+from graphrag_dagster.systems.graphrag.tasks import CLAIM_EXTRACTOR, GRAPH_EXTRACTOR, REPORT_WRITER
+from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import enter_home
 from support.modelled import write_modelled
 from support.tables_of import contents
@@ -214,6 +217,10 @@ def test_no_process_outlives_a_run_that_is_stopped(homes: Homes, how: signal.Sig
 
 @pytest.fixture
 def step(homes: Homes, endpoint: ScriptedEndpoint) -> StepRun:
+    return run_of(homes, endpoint)
+
+
+def run_of(homes: Homes, endpoint: ScriptedEndpoint) -> StepRun:
     homes.corpus(endpoint, "shards: 2, backend: in_process")
     corpora, memory = CorpusStore(), LLMCache()
     return StepRun(
@@ -297,7 +304,8 @@ def test_one_shard_where_few_connections_or_limits_are(step: StepRun) -> None:
             settings=step.settings.model_copy(update=parts),
             language=step.language.model_copy(update={"max_tokens": 10**9 if limited else None}),
         )
-        with open_shards(run, run.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards:
+        asked = (GRAPH_EXTRACTOR, CLAIM_EXTRACTOR)
+        with open_shards(run, run.session("extraction"), "extraction", asked) as shards:
             shards.expect(rows)
             return shards.number
 
@@ -347,6 +355,31 @@ def test_nothing_staged_outlives_a_deletion(step: StepRun) -> None:
     (left / "0.parquet").write_bytes(b"words")
     delete_derived(step.warehouse, "coast")
     assert not left.exists()
+
+
+def test_reports_come_in_order_and_what_a_model_does_not_write_is_made_without(homes: Homes) -> None:
+    def script(body: dict[str, Any]) -> Scripted | str:
+        return Scripted("no JSON") if "Vask" in str(body["messages"]) else name_pattern_script(body)
+
+    titles = ["Port Ellery", "Orrin Vask", "Skerry Point", "Hanna Quill", "Ilse Maro"]
+    requests = [
+        ReportRequest(
+            f"Entities\nid,entity,description\n1,{one},A name", (ContextEntity(1, one, "GEO", "", 1),), ()
+        )
+        for one in titles
+    ]
+    with ScriptedEndpoint(script) as endpoint:
+        run = run_of(homes, endpoint)
+        session = run.session("reports")
+        writer = session.task(REPORT_WRITER)
+        with open_shards(run, session, "reports", (REPORT_WRITER,)) as shards:
+            sharded = writer_in_shards(writer, shards)
+            whole = list(sharded.write(requests))
+            shards.expect(len(requests))
+            assert shards.number == 2
+            parts = list(sharded.write(requests))
+    assert parts == whole == list(writer.write(requests))
+    assert [one.engine for one in parts] == ["llm", "extractive", "llm", "llm", "llm"]
 
 
 def test_what_a_killed_run_has_left_goes_with_the_next(step: StepRun) -> None:
