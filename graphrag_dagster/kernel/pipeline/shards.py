@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -37,8 +36,8 @@ from graphrag_dagster.kernel.pipeline.shard_workers import (
     Work,
     Worker,
 )
-from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
+from graphrag_dagster.kernel.storage.home import cache_location, cache_place
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 if TYPE_CHECKING:
@@ -49,8 +48,6 @@ _CONNECTIONS, _ROWS, _MOST = 64, 500, 8
 #: How often a shard is begun, and seconds between two looks at how far the shards are.
 _ATTEMPTS, _LOOKS = 3, 0.5
 _NAMED = 5
-#: What all calls to a model share.
-_SHARED = ("concurrency", "requests_per_minute", "tokens_per_minute")
 
 
 def shard_of(text: str, number: int) -> int:
@@ -60,19 +57,18 @@ def shard_of(text: str, number: int) -> int:
 
 
 def share_of_model(model: ModelSettings, shard: int, number: int) -> ModelSettings:
-    """Return the settings of a model for one of several shards, with its part of connections and rates.
+    """Return the settings of a model for one of several shards, with its part of the connections.
 
-    The connections of all add up to those that are set; a shard has one at least.
+    The connections of all add up to those that are set; a shard has one at least. Rates hold for all of them
+    together, by the cache that they share.
     """
 
-    def part(given: int | None) -> int | None:
-        return given if given is None else max(given // number + (shard < given % number), 1)
+    def part(section: ModelSettings | TaskModelSettings) -> dict[str, int | None]:
+        given = section.concurrency
+        return {"concurrency": given and max(given // number + (shard < given % number), 1)}
 
-    def shared(section: Any) -> dict[str, int | None]:
-        return {key: part(getattr(section, key)) for key in _SHARED}
-
-    tasks = {role: own.model_copy(update=shared(own)) for role, own in model.tasks.items()}
-    return model.model_copy(update={**shared(model), "tasks": tasks})
+    tasks = {role: own.model_copy(update=part(own)) for role, own in model.tasks.items()}
+    return model.model_copy(update={**part(model), "tasks": tasks})
 
 
 class Shards:
@@ -233,7 +229,7 @@ class Shards:
             settings = settings.model_copy(update={"model": share})
         # The same file wherever the shard runs, and none of Dagster's classes.
         given = {key: getattr(memory, key) for key in LLMCache.model_fields}
-        shared = LLMCache(**{**given, "file": str(Path(memory.file or memory_file()).resolve())})
+        shared = LLMCache(**{**given, "file": cache_location(memory.file or cache_place())})
         return Assignment(settings, shared, self._session.user, self._staging)
 
     def _drop(self, shard: int, dead: Worker | None) -> None:

@@ -335,12 +335,10 @@ def test_shares_add_up_to_what_is_set() -> None:
     )
     parts = [share_of_model(model, shard, 3) for shard in range(3)]
     assert [part.concurrency for part in parts] == [3, 3, 2]
-    assert [part.requests_per_minute for part in parts] == [34, 33, 33]
     assert [part.for_role("report").concurrency for part in parts] == [1, 1, 1]
-    assert {part.tokens_per_minute for part in parts} == {None}
-    assert {
-        part.model_dump_json(exclude={"concurrency", "requests_per_minute", "tasks"}) for part in parts
-    } == {model.model_dump_json(exclude={"concurrency", "requests_per_minute", "tasks"})}
+    assert {part.model_dump_json(exclude={"concurrency", "tasks"}) for part in parts} == {
+        model.model_dump_json(exclude={"concurrency", "tasks"})
+    }
 
 
 def test_texts_are_spread_over_the_shards_by_themselves() -> None:
