@@ -128,8 +128,9 @@ class Shards:
         connections = min(model.concurrency for model in models)
         if wanted != "auto":
             return max(min(wanted, connections, rows), 1)
-        # A cluster has as many processors as it is given nodes.
-        processors = _MOST if self._backend == "ray" else min(available_processors(), _MOST)
+        # A cluster has as many processors as it is given nodes. Here the rest of the step wants some too.
+        here = _MOST if self._backend == "ray" else available_processors() // 2
+        processors = min(here, _MOST)
         return max(min(processors, connections // _CONNECTIONS, rows // _ROWS), 1)
 
     def run(

@@ -106,7 +106,7 @@ class ExecutionSettings(Section):
         description="parts that the text units, and the contexts of reports, are split into; each part calls "
         "the model from an interpreter of its own, with its share of `model.concurrency`. auto: one, unless "
         "there are so many connections and so much to ask that one interpreter would keep the endpoint "
-        "waiting. One with a limit on tokens or money, and with `model.batch`",
+        "waiting, and four processors or more. One with a limit on tokens or money, and with `model.batch`",
     )
     backend: Literal["in_process", "processes", "ray"] = Field(
         "processes",
