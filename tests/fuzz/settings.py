@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, loa
 #: What lies where the file should be: its bytes, or the name of something else.
 Case = bytes | Literal["folder", "pipe", "nowhere", "circle", "huge"]
 
-_LONGEST_MESSAGE = 1000
+_LONGEST_MESSAGE = 1100
 #: No message may repeat it.
 _SECRET = "sk-5EcReT"
 _TEXTS = (

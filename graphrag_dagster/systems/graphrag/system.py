@@ -33,14 +33,15 @@ _AROUND = ("community reports", "traversal", "text units")
 
 def at_level(level: int) -> SearchMethod:
     """Return the condition ``C<level>``."""
-    finer = f"level {level}, finer than C0" if level else "the coarsest level"
+    than_c0 = f"level {level}, {'finer' if level > 0 else 'coarser'} than C0"
+    finer = than_c0 if level else "the coarsest level of the clustering"
     return SearchMethod(
         f"C{level}",
         f"all community reports of {finer}",
         f"{_SEARCH}.global_search:global_search",
         f"{_SIZES}:whole",
         tables=(*TEXT_UNIT_TABLES, *GRAPH_TABLES, *LEVEL_TABLES, *REPORT_TABLES),
-        options=OVERVIEW_OPTIONS,
+        options=(*OVERVIEW_OPTIONS, "reports"),
         level=level,
         condition=True,
         features=("community reports",),
@@ -56,7 +57,7 @@ METHODS = (
         brief="chosen by the question",
         tasks=("router", "decomposer", "answerer"),
         tables=(*LOCAL_TABLES, *LEVEL_TABLES),
-        options=("routing", *OVERVIEW_OPTIONS, "level", *LOCAL_OPTIONS, "decompose", "sql"),
+        options=("routing", *OVERVIEW_OPTIONS, "level", "reports", *LOCAL_OPTIONS, "decompose", "sql"),
         with_level=GLOBAL,
         features=("route", "community reports", "traversal", "text units", "query"),
     ),
@@ -67,7 +68,7 @@ METHODS = (
         f"{_SIZES}:whole",
         brief="reports of a level",
         tables=(*TEXT_UNIT_TABLES, *GRAPH_TABLES, *LEVEL_TABLES, *REPORT_TABLES),
-        options=(*OVERVIEW_OPTIONS, "level"),
+        options=(*OVERVIEW_OPTIONS, "level", "reports"),
         levelled=True,
         reads_whole_level=True,
         features=("community reports",),
@@ -80,7 +81,7 @@ METHODS = (
         brief="reports chosen from the top down",
         tasks=("rater", "answerer"),
         tables=(*TEXT_UNIT_TABLES, *GRAPH_TABLES, *LEVEL_TABLES, *REPORT_TABLES, *COMMUNITY_TABLES),
-        options=(*OVERVIEW_OPTIONS, "level", "relevant_from"),
+        options=(*OVERVIEW_OPTIONS, "level", "reports", "relevant_from"),
         levelled=True,
         features=("community reports",),
     ),

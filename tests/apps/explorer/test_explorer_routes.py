@@ -86,7 +86,7 @@ def test_every_route_answers_and_tells_no_path_of_the_server(
         ("coast/drawn?most=1", 422, "malformed_request"),
         ("coast/drawn?most=3000", 422, "malformed_request"),
         ("coast/communities?measure=love", 422, "malformed_request"),
-        ("coast/communities?level=-1", 422, "malformed_request"),
+        ("coast/communities?level=-1", 400, "bad_question"),
         ("coast/why/thing/none", 422, "malformed_request"),
         ("coast/tables/entities?offset=-1", 422, "malformed_request"),
         ("coast/tables/entities?limit=100000", 422, "malformed_request"),

@@ -84,8 +84,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("graph.community_members", "graph.members", ["community_levels.sql:17", "graph.members"]),
-        ("m.entity_id as entity_id", "m.entity as entity_id", ["community_levels.sql:13", "entity"]),
+        ("graph.community_members", "graph.members", ["community_levels.sql:19", "graph.members"]),
+        ("m.entity_id as entity_id", "m.entity as entity_id", ["community_levels.sql:15", "entity"]),
         ("as projected", "as thrown", ["the query has the columns", "projected"]),
         (
             "{{ ref('graph.communities') }}",
