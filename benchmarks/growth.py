@@ -3,7 +3,7 @@
     python benchmarks/growth.py [MILLION_TOKENS ...] [--processes N]
 
 Default: 0.1 and 1. The texts are passages of three question sets, 20 to a file, and the podcast transcripts;
-past their 4 million tokens come copies in which every name is another, so that the graph grows too. Each size
+when these are used up come copies in which every name is another, so that the graph grows too. Each size
 is indexed in a process of its own, which is looked at ten times a second, with its children. The last column
 is the exponent between the two largest sizes: 1 is a straight line.
 """
@@ -81,7 +81,12 @@ def texts() -> Iterator[str]:
     common = {word for text in whole for word in re.findall(r"\b[a-z]{3,}\b", text)}
     for ending in ENDINGS:
         for text in whole:
-            yield WORD.sub(lambda m: m[0] if m[0].lower() in common else m[0] + ending, text)  # noqa: B023
+            yield renamed(text, ending, common)
+
+
+def renamed(text: str, ending: str, common: set[str]) -> str:
+    """Return a text in which words with a capital letter have another ending, but for common ones."""
+    return WORD.sub(lambda found: found[0] + ("" if found[0].lower() in common else ending), text)
 
 
 def write_corpus(folder: Path, tokens: float) -> tuple[int, int]:

@@ -47,6 +47,7 @@ _CONNECTING: dict[str, Any] = {
     "tcp_user_timeout": 40_000,
 }
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_jitter = random.SystemRandom()
 #: Seconds for which one that was away for so long is not tried again.
 _GIVEN_UP = 5.0
 #: Milliseconds that deleted rows are waited for which others read.
@@ -345,5 +346,5 @@ def _pauses() -> Iterator[float]:
     """Yield the seconds between two tries to reach a database that is away."""
     pause = _FIRST_PAUSE
     while True:
-        yield pause * random.uniform(0.5, 1.0)  # noqa: S311 - a pause is no secret.
+        yield pause * _jitter.uniform(0.5, 1.0)
         pause = min(2 * pause, _LONGEST_PAUSE)
