@@ -21,6 +21,7 @@ from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.worker_processes import sigint_ignored
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
+from graphrag_dagster.kernel.models.chat.concurrent_calls import stop_sending
 from graphrag_dagster.kernel.models.model_costs import Budget
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -82,6 +83,9 @@ class Worker(Protocol):
     def told(self) -> Told:
         """Return how far it is."""
 
+    def stop(self) -> None:
+        """Have it send no more requests; what it is doing fails once those under way are answered."""
+
     def end(self) -> None:
         """End it, and whatever it is doing."""
 
@@ -116,6 +120,9 @@ class LocalWorker:
         """Return nothing: what happens in this interpreter is shown as it is."""
         return Told()
 
+    def stop(self) -> None:
+        """Do nothing: shards of one interpreter come one after the other."""
+
     def end(self) -> None:
         """Do nothing: the interpreter goes on."""
 
@@ -138,13 +145,25 @@ class RemoteWorker(LocalWorker):
         # As for a command: the usual thresholds take a tenth of the processor time of calls.
         defer_collection()
         super().__init__(assignment)
+        self._stopped = False
         self._tally = _Tally()
         self._listening = listening(self._tally)
         self._listening.__enter__()
 
+    def run(self, factory: Factory, rows: pl.DataFrame) -> Mapping[str, str]:
+        """Do the work, unless it is to send no more; see :class:`Worker`."""
+        if self._stopped:
+            raise ShardFailed("it is ending")
+        return super().run(factory, rows)
+
     def told(self) -> Told:
         """Return how far it is."""
         return self._tally.told
+
+    def stop(self) -> None:
+        """Send no more requests; see :class:`Worker`."""
+        self._stopped = True
+        stop_sending()
 
 
 class _Tally(Listener):
@@ -181,7 +200,7 @@ class _Manager(BaseManager):
     """Serves a worker to the threads of the process that has started it."""
 
 
-_Manager.register("worker", RemoteWorker, exposed=("run", "told"))
+_Manager.register("worker", RemoteWorker, exposed=("run", "told", "stop"))
 
 
 def _end_with_parent() -> None:
@@ -227,6 +246,11 @@ class ProcessWorker:
             return Told()
         return told
 
+    def stop(self) -> None:
+        """Have it send no more, if it is there; see :class:`Worker`."""
+        with suppress(EOFError, OSError):
+            self._proxy.stop()
+
     def end(self) -> None:
         """End the process."""
         # It may be gone already, or not have started.
@@ -239,7 +263,10 @@ class RayWorker:
 
     def __init__(self, assignment: Assignment) -> None:
         self._ray = _ray()
-        actor = self._ray.remote(num_cpus=1, max_concurrency=_THREADS, max_restarts=0)(RemoteWorker)
+        # No processors are set aside for an actor, which mostly waits: more shards than processors run too.
+        actor = self._ray.remote(max_concurrency=_THREADS, max_restarts=0, scheduling_strategy="SPREAD")(
+            RemoteWorker
+        )
         self._actor = actor.remote(assignment)
 
     def run(self, factory: Factory, rows: pl.DataFrame) -> Mapping[str, str]:
@@ -262,12 +289,16 @@ class RayWorker:
             return Told()
         return told
 
+    def stop(self) -> None:
+        """Have it send no more, if it is there; see :class:`Worker`."""
+        self._actor.stop.remote()
+
     def end(self) -> None:
         """End the actor."""
         self._ray.kill(self._actor)
 
 
-#: Calls of an actor at the same time, and seconds that one waits to be told how far it is.
+#: Calls of an actor at the same time, and seconds that one waits for its word.
 _THREADS, _PATIENT = 64, 5.0
 
 

@@ -93,6 +93,7 @@ class Shards:
         self._workers: dict[int, Worker] = {}
         self._locks: list[threading.Lock] = []
         self._closed = False
+        self._failure: GraphragError | None = None
         self._shown = _Shown()
         #: Number of shards; what there is one of is not split.
         self.number = 1
@@ -147,7 +148,8 @@ class Shards:
 
         Raises:
             EngineError: a shard failed each time.
-            GraphragError: what the work itself raised; the other shards are ended.
+            GraphragError: what the work itself raised; the other shards send no more, and end once what they
+                have sent is answered.
         """
         if self.number == 1:
             if factory not in self._here:
@@ -163,15 +165,20 @@ class Shards:
             try:
                 while pending:
                     done, pending = wait(pending, _LOOKS, FIRST_EXCEPTION)
-                    # What ended the others comes before what ended with them.
-                    for one in sorted(done, key=lambda ended: isinstance(ended.exception(), Died)):
+                    for one in done:
                         one.result()
                     self._shown.look(
                         list(self._workers.values()), 0 if quiet else rows.height, last=not pending
                     )
-            except BaseException:
-                self.close()
-                raise
+            except Exception as error:
+                # Replies on their way are paid for; only who interrupts does not wait for them.
+                self._stop()
+                wait(pending)
+                # What ended the others comes before what ended with them.
+                raise self._failure or error from None
+            finally:
+                if pending:
+                    self.close()
         return [one.result() for one in begun]
 
     def close(self) -> None:
@@ -182,6 +189,13 @@ class Shards:
                 if worker := self._workers.pop(shard, None):
                     worker.end()
         self._shown.close()
+
+    def _stop(self) -> None:
+        self._closed = True
+        for shard, lock in enumerate(self._locks):
+            with lock:
+                if worker := self._workers.get(shard):
+                    worker.stop()
 
     def _complete(
         self, shard: int, rows: pl.DataFrame, factory: Factory, of: str
@@ -202,18 +216,26 @@ class Shards:
                 problem = f"was ended from outside, perhaps because memory ran out ({error})"
                 self._drop(shard, worker)
             except ShardFailed as error:
+                if self._closed:
+                    raise Died("the step is ending") from error
                 problem = f"failed: {error}"
-            except GraphragError:
-                # What has not begun is not to begin.
-                self._closed = True
-                raise
+            except GraphragError as error:
+                raise self._failed(error) from None
         names = rows[of].unique(maintain_order=True).to_list()
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        raise EngineError(
-            f"{self._name}: shard {shard + 1} of {self.number} {problem}, {_ATTEMPTS} times; its rows have "
-            f"{of} {', '.join(map(str, names[:_NAMED]))}{more}. Replies that came are kept: set "
-            "execution.shards to another number, lower if memory ran out, and run again"
+        raise self._failed(
+            EngineError(
+                f"{self._name}: shard {shard + 1} of {self.number} {problem}, {_ATTEMPTS} times; its rows "
+                f"have {of} {', '.join(map(str, names[:_NAMED]))}{more}. Replies that came are kept: set "
+                "execution.shards to another number, lower if memory ran out, and run again"
+            )
         )
+
+    def _failed(self, error: GraphragError) -> GraphragError:
+        """Remember what ends the step, whose shards that have not begun are not to begin."""
+        self._failure = self._failure or error
+        self._closed = True
+        return error
 
     def _worker(self, shard: int) -> Worker:
         with self._locks[shard]:

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.errors import EndpointDown, EngineError, SettingsError
+from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
@@ -35,7 +35,7 @@ from graphrag_dagster.kernel.tasks.task_ports import ContextEntity, ReportReques
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.reports.report_shards import writer_in_shards
 from graphrag_dagster.systems.graphrag.tasks import CLAIM_EXTRACTOR, GRAPH_EXTRACTOR, REPORT_WRITER
-from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
+from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import enter_home
 from support.modelled import write_modelled
 from support.tables_of import contents
@@ -102,12 +102,12 @@ def told_of(step: str) -> Mapping[str, object]:
 
 
 @pytest.mark.long
-def test_three_shards_make_the_same_tables_and_send_each_prompt_once(
+def test_many_shards_make_the_same_tables_and_send_each_prompt_once(
     homes: Homes, endpoint: ScriptedEndpoint
 ) -> None:
     whole = homes.made(endpoint, "shards: 1", more=True)
     spent, sent = told_of("extraction"), asked(endpoint)
-    assert homes.made(endpoint, "shards: 3, backend: in_process", more=True) == whole
+    assert homes.made(endpoint, "shards: 16, backend: in_process", more=True) == whole
     assert told_of("extraction") == spent
     assert asked(endpoint) == sent
     assert set(sent.values()) == {1}
@@ -150,7 +150,7 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_else_asked_again(
 
     seen = Seen()
     with ScriptedEndpoint(faults=kill_one) as other, listening(seen):
-        assert homes.made(other, "shards: 3") == whole
+        assert homes.made(other, "shards: 4") == whole
         again = asked(other)
     assert (
         seen.steps["Extracting entities and relationships"]
@@ -179,6 +179,29 @@ def test_a_shard_that_is_killed_each_time_ends_the_run_with_its_name(homes: Home
             run_job("coast")
     assert not multiprocessing.active_children()
     assert not Warehouse().staging("coast").parent.exists()
+
+
+@pytest.mark.long
+def test_where_a_shard_fails_for_good_the_others_keep_what_they_have_sent(homes: Homes) -> None:
+    refusing, refused = True, list[int]()
+
+    def refuse(number: int, body: Mapping[str, object]) -> Fault | None:
+        if not refusing or _BLOCKED not in str(body):
+            return None
+        refused.append(number)
+        return Fault(status=401, message="no such key")
+
+    with ScriptedEndpoint(faults=refuse, seconds=1.0) as endpoint:
+        homes.corpus(endpoint, "shards: 2")
+        with pytest.raises(EndpointError, match="no such key"):
+            run_job("coast")
+        sent = asked(endpoint)
+        refusing = False
+        run_job("coast")
+        again = asked(endpoint)
+    assert len(sent) > len(refused) > 0
+    assert (sent & again).total() == len(refused)
+    assert not multiprocessing.active_children()
 
 
 def below(pid: int) -> list[int]:

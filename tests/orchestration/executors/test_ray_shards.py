@@ -16,7 +16,8 @@ from support.modelled import write_modelled
 from support.tables_of import contents
 
 ray = pytest.importorskip("ray")
-SHARDS = "\nexecution: {shards: 2, backend: ray}\n"
+#: More than the cluster has processors.
+SHARDS = "\nexecution: {shards: 4, backend: ray}\n"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,7 +76,7 @@ def test_an_actor_that_is_killed_each_time_ends_the_run(
 
     with (
         ScriptedEndpoint(faults=kill) as endpoint,
-        pytest.raises(EngineError, match=r"extraction: shard [12] of 2 was ended .* 3 times"),
+        pytest.raises(EngineError, match=r"extraction: shard [1-4] of 4 was ended .* 3 times"),
     ):
         made(monkeypatch, tmp_path / "shards", endpoint, SHARDS)
     assert not workers()
