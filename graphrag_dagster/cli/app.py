@@ -822,6 +822,7 @@ class Form(StrEnum):
     neo4j = "neo4j"
     triples = "triples"
     parquet = "parquet"
+    ducklake = "ducklake"
 
 
 @app.command("export", rich_help_panel=Panel.GRAPHS)
@@ -831,7 +832,7 @@ def export_index(
         Form,
         typer.Option(
             help="A project of Microsoft GraphRAG, GraphML, N-Triples, Neo4j's CSV, lists of triples as CSV, "
-            "or all tables as Parquet."
+            "all tables as Parquet, or these with a DuckLake catalogue."
         ),
     ],
     out: Annotated[

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.apps.interchange.exporting.node_properties import NodeProperties
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column, to_json
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
     NODE_TITLE,
@@ -31,6 +30,7 @@ from graphrag_dagster.apps.interchange.graph_rows.import_batches import (
 )
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows, graph_rows
 from graphrag_dagster.apps.interchange.import_queries import QUERIES
+from graphrag_dagster.apps.interchange.node_properties import NodeProperties
 from graphrag_dagster.apps.interchange.readers.graph_files import FileGraph, graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_graph
 from graphrag_dagster.apps.interchange.settings import ImportServer, ImportSettings, WriteBackSettings

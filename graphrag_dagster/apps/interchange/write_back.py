@@ -10,8 +10,8 @@ from graphrag_dagster.apps.interchange.exporting.export_rows import RowBatches
 from graphrag_dagster.apps.interchange.exporting.export_source import ExportSource, open_source
 from graphrag_dagster.apps.interchange.exporting.exported_graphs import graph_of_nodes
 from graphrag_dagster.apps.interchange.exporting.neo4j_writer import identifier
-from graphrag_dagster.apps.interchange.exporting.node_properties import WRITING, NodeProperties
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
+from graphrag_dagster.apps.interchange.node_properties import WRITING, NodeProperties
 from graphrag_dagster.apps.interchange.settings import ImportServer, ImportSettings, WriteBackSettings
 from graphrag_dagster.errors import EndpointError, ExportError
 from graphrag_dagster.kernel.common.printable import plural

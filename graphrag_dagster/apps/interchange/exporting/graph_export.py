@@ -7,6 +7,11 @@ from types import MappingProxyType
 
 from graphrag_dagster.apps.interchange.exporting import imported_tables
 from graphrag_dagster.apps.interchange.exporting import index_tables as own_tables
+from graphrag_dagster.apps.interchange.exporting.ducklake_catalogue import (
+    lake_connection,
+    path_in_lake,
+    write_catalogue,
+)
 from graphrag_dagster.apps.interchange.exporting.export_folder import (
     ExportedFile,
     ExportWriter,
@@ -43,6 +48,7 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 
 _OUTPUT = "output"
 #: Its command reads no claims where there is no file.
@@ -151,14 +157,32 @@ def _write(made: ExportWriter, path: str, rows: RowBatches) -> None:
 
 def write_tables(source: ExportSource, made: ExportWriter) -> list[str]:
     """Write every table that the snapshot has, in the order of its key."""
+    _write_tables(source, made, lambda table: f"{table.schema}/{table.name}.parquet")
+    return []
+
+
+def write_lake(source: ExportSource, made: ExportWriter) -> list[str]:
+    """Write the same files, and a DuckLake catalogue of them that says what tables and columns mean."""
+    with lake_connection() as connection:
+        tables = _write_tables(source, made, path_in_lake)
+        path = f"{source.corpus}.ducklake"
+        write_catalogue(connection, made.place(path), tables)
+        made.note(path)
+    return []
+
+
+def _write_tables(
+    source: ExportSource, made: ExportWriter, path_of: Callable[[Table], str]
+) -> dict[Table, dict[str, str]]:
+    written = {}
     for table in all_tables():
         if table not in source.present:
             continue
         order = ", ".join(f'"{name}"' for name in table.key)
         rows = source.rows(f'select * from "{view_of(table)}" order by {order}')
-        path = f"{table.schema}/{table.name}.parquet"
-        made.note(path, write_parquet(made.place(path), rows), column_types(rows.schema))
-    return []
+        path, written[table] = path_of(table), column_types(rows.schema)
+        made.note(path, write_parquet(made.place(path), rows), written[table])
+    return written
 
 
 _WRITERS: Mapping[str, Callable[[ExportSource, ExportWriter], list[str]]] = MappingProxyType(
@@ -169,6 +193,7 @@ _WRITERS: Mapping[str, Callable[[ExportSource, ExportWriter], list[str]]] = Mapp
         "neo4j": write_neo4j,
         "triples": write_lists,
         "parquet": write_tables,
+        "ducklake": write_lake,
     }
 )
 
@@ -206,11 +231,12 @@ def export(
 ) -> Exported:
     """Write the published snapshot of a corpus in a form that other tools read.
 
-    The same snapshot is written to the same bytes, but for Lance tables, whose files have random names.
+    The same snapshot is written to the same bytes, but for Lance tables, whose files have random names, and
+    the catalogue of DuckLake, which says when it was made.
 
     Args:
         corpus: the corpus.
-        to: ``microsoft``, ``graphml``, ``rdf``, ``neo4j``, ``triples`` or ``parquet``.
+        to: ``microsoft``, ``graphml``, ``rdf``, ``neo4j``, ``triples``, ``parquet`` or ``ducklake``.
         out: folder, made where it is not there; default: ``<corpus>-<to>`` in the current folder. Files of an
             earlier export in it are replaced when all new ones are whole; others stay.
         formula_safe: of ``triples``: put an apostrophe before each cell that a spreadsheet would take for a

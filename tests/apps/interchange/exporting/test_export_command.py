@@ -21,7 +21,7 @@ from support.commands import Run
 from support.disks import files_of_at_most
 
 
-@pytest.mark.parametrize("to", ["microsoft", "graphml", "rdf", "neo4j", "triples", "parquet"])
+@pytest.mark.parametrize("to", ["microsoft", "graphml", "rdf", "neo4j", "triples", "parquet", "ducklake"])
 def test_an_export_tells_what_it_wrote(to: str, coast: Path, home: Path, run: Run) -> None:
     code, told, _ = run("export", "coast", "--to", to, "--json")
     made = json.loads(told)
