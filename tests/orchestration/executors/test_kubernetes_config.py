@@ -166,6 +166,9 @@ def test_everything_that_is_named_is_there() -> None:
     for given in (CODE, container, VALUES["dagsterWebserver"], VALUES["dagsterDaemon"]):
         names = {one["name"] for one in (pod if given is container else given)["volumes"]}
         assert {mount["name"] for mount in given["volumeMounts"]} == names
+    webserver = VALUES["dagsterWebserver"]
+    for probe in ("readinessProbe", "livenessProbe"):
+        assert webserver[probe]["httpGet"]["port"] == webserver["service"]["port"]
     # Both ask the same database with the same password, which is the chart's.
     cache = {one["name"]: one.get("value") for one in CODE["env"]}[CACHE]
     database = VALUES["postgresql"]
