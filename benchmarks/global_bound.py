@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.graph.hierarchical_leiden import Hierarchy, LeidenOptions, levels
+from graphrag_dagster.kernel.graph.hierarchical_leiden import Hierarchy, levels
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.questions.searcher import level_read, require_method

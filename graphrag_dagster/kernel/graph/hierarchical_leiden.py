@@ -8,11 +8,9 @@ import polars as pl
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions, run_native_leiden
 from graphrag_dagster.kernel.graph.undirected_graph import Network, Profile, clustered_part, network
 from graphrag_dagster.kernel.tables import COMMUNITIES, COMMUNITY_MEMBERS
-
-#: Result of a clustering. ``cluster`` numbers are unique over all levels; ``parent`` is null at level 0.
-MEMBERSHIPS = {"node": pl.Int64, "cluster": pl.Int64, "level": pl.Int32, "parent": pl.Int64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ def as_hierarchy(
 
     Args:
         graph: the whole graph, in which degrees are counted.
-        memberships: columns of :data:`MEMBERSHIPS`.
+        memberships: columns of :data:`.native_leiden.MEMBERSHIPS`.
         previous: communities whose ids and small numbers are kept for matching ones.
         taken: small numbers of other communities.
     """
@@ -174,26 +172,6 @@ def _unused_id(name: str, taken: set[str]) -> str:
     return free
 
 
-__all__ = ["Hierarchy", "LeidenOptions", "Profile", "hierarchical_communities", "run_native_leiden"]
-
-
-@dataclass(frozen=True, slots=True)
-class LeidenOptions:
-    """Options of Leiden.
-
-    Attributes:
-        max_cluster_size: a community of this size **or more** is split again if possible.
-        seed: random seed; the same seed and graph give the same communities.
-        resolution: resolution of the modularity.
-        randomness: randomness of the refinement.
-    """
-
-    max_cluster_size: int = 10
-    seed: int = 0xDEADBEEF
-    resolution: float = 1.0
-    randomness: float = 0.001
-
-
 def hierarchical_communities(
     edges: pl.DataFrame,
     *,
@@ -210,7 +188,7 @@ def hierarchical_communities(
             self-loops dropped; the order of rows and end points does not matter.
         profile: ``default`` clusters every component, ``paper`` only the largest (of equals the one with the
             smallest id). Nodes without an edge are in no community.
-        max_cluster_size: see :class:`LeidenOptions`, also for the other arguments.
+        max_cluster_size: see :class:`.LeidenOptions`, also for the other arguments.
         seed: random seed.
         resolution: resolution of the modularity.
         randomness: randomness of the refinement.
@@ -230,31 +208,6 @@ def hierarchical_communities(
         return empty_hierarchy()
     options = LeidenOptions(max_cluster_size, seed, resolution, randomness)
     return as_hierarchy(graph, run_native_leiden(part, options))
-
-
-def run_native_leiden(part: Network, options: LeidenOptions) -> pl.DataFrame:
-    """Return the memberships (:data:`~.hierarchy.MEMBERSHIPS`) of native Leiden from scratch."""
-    import graspologic_native
-
-    # The native code requires strings; short numbers are hashed faster than ids.
-    labels = [str(index) for index in range(len(part.names))]
-    ends = zip(part.low.tolist(), part.high.tolist(), part.weight.tolist(), strict=True)
-    native = graspologic_native.hierarchical_leiden(
-        [(labels[u], labels[v], w) for u, v, w in ends],
-        resolution=options.resolution,
-        randomness=options.randomness,
-        max_cluster_size=options.max_cluster_size,
-        seed=options.seed % 2**64,
-    )
-    return pl.DataFrame(
-        {
-            "node": [int(entry.node) for entry in native],
-            "cluster": [entry.cluster for entry in native],
-            "level": [entry.level for entry in native],
-            "parent": [entry.parent_cluster for entry in native],
-        },
-        schema=MEMBERSHIPS,
-    )
 
 
 _SMALLEST_DEEPEST = 3

@@ -1,5 +1,6 @@
 """The graph for clustering: distinct undirected edges between numbered nodes."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import fsum
 from typing import Literal
@@ -86,6 +87,28 @@ def clustered_part(graph: Network, profile: Profile) -> Network:
     if profile == "default" or not len(graph.low):
         return graph
     return graph.only(largest_component(graph.low, graph.high, len(graph.names))[graph.low])
+
+
+def groups(graph: Network, inside: NDArray[np.int64], wanted: Iterable[int]) -> Iterator[tuple[int, Network]]:
+    """Yield each wanted group of nodes and the edges inside; its names are the numbers in ``graph``.
+
+    Args:
+        graph: the whole graph.
+        inside: the group of each node, -1 for none.
+        wanted: groups to yield.
+    """
+    local = np.zeros(len(inside), dtype=np.int64)
+    by_node = np.argsort(inside, kind="stable")
+    edge_group = np.where(inside[graph.low] == inside[graph.high], inside[graph.low], -1)
+    by_edge = np.argsort(edge_group, kind="stable")
+    node_groups, edge_groups = inside[by_node], edge_group[by_edge]
+    del edge_group
+    for group in wanted:
+        places = by_node[slice(*np.searchsorted(node_groups, [group, group + 1]))]
+        edges = by_edge[slice(*np.searchsorted(edge_groups, [group, group + 1]))]
+        local[places] = np.arange(len(places))
+        low, high = local[graph.low[edges]], local[graph.high[edges]]
+        yield group, Network(pl.Series(places), low, high, graph.weight[edges])
 
 
 def modularity(graph: Network, cluster: NDArray[np.int64], resolution: float) -> float:

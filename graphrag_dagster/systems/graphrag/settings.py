@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from graphrag_dagster.engines.neural.label_rules import SCIENTIFIC
 from graphrag_dagster.kernel.catalogue.registry import engines, engines_reading
 from graphrag_dagster.kernel.graph.graph_labels import relation_label
-from graphrag_dagster.kernel.graph.hierarchical_leiden import LeidenOptions
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.settings.section import EngineName, PositiveInt, Section, Seed, SwitchedSection
 from graphrag_dagster.kernel.tasks.example_schemas import (
     MOST_EXAMPLES,

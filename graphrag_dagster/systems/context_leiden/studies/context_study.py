@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.graph.hierarchical_leiden import LeidenOptions, hierarchical_communities, levels
+from graphrag_dagster.kernel.graph.hierarchical_leiden import hierarchical_communities, levels
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.graph.undirected_graph import network_of
 from graphrag_dagster.systems.context_leiden.index.context_node_selection import build_context
 from graphrag_dagster.systems.context_leiden.index.node_embeddings import STRUCTURES, node_vectors

@@ -9,7 +9,6 @@ what it can. The drift of warm starts is bounded twice: by the share of edges th
 cold start, and by the modularity, which must be within one percent of a cold start's.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import count
@@ -20,12 +19,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.graph.hierarchical_leiden import (
+from graphrag_dagster.kernel.graph.hierarchical_leiden import Hierarchy, as_hierarchy, empty_hierarchy
+from graphrag_dagster.kernel.graph.native_leiden import (
     MEMBERSHIPS,
-    Hierarchy,
+    MOST_AT_ONCE,
     LeidenOptions,
-    as_hierarchy,
-    empty_hierarchy,
     run_native_leiden,
 )
 from graphrag_dagster.kernel.graph.undirected_graph import (
@@ -33,6 +31,7 @@ from graphrag_dagster.kernel.graph.undirected_graph import (
     Profile,
     clustered_part,
     connected_components,
+    groups,
     modularity,
     network_of,
 )
@@ -63,7 +62,7 @@ def cluster_incrementally(
         enough: modularity of level 0 with which all known nodes stay where they were.
 
     Returns:
-        columns of :data:`~graphrag_dagster.kernel.graph.hierarchical_leiden.MEMBERSHIPS`.
+        columns of :data:`~graphrag_dagster.kernel.graph.native_leiden.MEMBERSHIPS`.
     """
     nodes = len(part.names)
     numbers = count()
@@ -75,7 +74,8 @@ def cluster_incrementally(
     while parents:
         before = _previous_communities(part, previous, level)
         at_level = np.full(nodes, -1, dtype=np.int64)
-        for group, places, edges in _groups(part, inside, parents):
+        for group, edges in groups(part, inside, parents):
+            places = edges.names.to_numpy()
             cluster = _split(edges, before[places], options, None if level else enough)
             parts = int(cluster.max()) + 1
             if level and parts == 1:
@@ -107,28 +107,6 @@ def _previous_communities(part: Network, previous: pl.DataFrame, level: int) -> 
         of_level, on="entity_id", how="left", maintain_order="left"
     )
     return joined["number"].fill_null(-1).to_numpy().astype(np.int64)
-
-
-def _groups(
-    part: Network, inside: _Places, wanted: dict[int, int | None]
-) -> Iterator[tuple[int, _Places, Network]]:
-    """Yield each wanted group of nodes: its number, the nodes, and the edges inside, nodes numbered anew."""
-    local = np.zeros(len(inside), dtype=np.int64)
-    by_node = np.argsort(inside, kind="stable")
-    edge_group = np.where(inside[part.low] == inside[part.high], inside[part.low], -1)
-    by_edge = np.argsort(edge_group, kind="stable")
-    node_groups, edge_groups = inside[by_node], edge_group[by_edge]
-    for group in wanted:
-        places = by_node[slice(*np.searchsorted(node_groups, [group, group + 1]))]
-        edges = by_edge[slice(*np.searchsorted(edge_groups, [group, group + 1]))]
-        local[places] = np.arange(len(places))
-        yield (
-            group,
-            places,
-            Network(
-                part.names.gather(places), local[part.low[edges]], local[part.high[edges]], part.weight[edges]
-            ),
-        )
 
 
 def _split(group: Network, before: _Places, options: LeidenOptions, enough: float | None) -> _Places:
@@ -263,9 +241,10 @@ def cluster(
 
     Nothing is computed where edges, weights, settings and code are those of the clustering before. From
     nothing begins: the first clustering; one with other settings or code; one after at least ``drift`` of
-    the edges have changed since the last cold start; and one whose modularity from a warm start is below
-    0.99 of that from a cold start. Up to 200,000 edges both are computed and compared; beyond, the warm one
-    is compared to what the last cold start had, and only where it is below 0.99 of that to a new one.
+    the edges have changed since the last cold start; one of more than :data:`.MOST_AT_ONCE` edges, which
+    the native code could not hold; and one whose modularity from a warm start is below 0.99 of that from a
+    cold start. Up to 200,000 edges both are computed and compared; beyond, the warm one is compared to what
+    the last cold start had, and only where it is below 0.99 of that to a new one.
 
     The share of changed edges is that of edges that are new or gone, of all that were or are. Edges that
     went and came back count as both, since nothing is kept of what is gone.
@@ -274,7 +253,7 @@ def cluster(
         relationships: rows of ``graph.relationships``.
         previous: the clustering before, None for the first.
         profile: which edges are clustered, see :func:`.leiden.hierarchical_communities`.
-        options: how Leiden runs; default: as :class:`.leiden.LeidenOptions` has it.
+        options: how Leiden runs; default: as :class:`.native_leiden.LeidenOptions` has it.
         start: ``cold`` always begins from nothing.
         drift: share of changed edges from which the clustering begins from nothing; 0: always.
         code: version of the code that clusters.
@@ -297,6 +276,8 @@ def cluster(
         return _cluster_cold(graph, options), Begun("cold", why)
     if previous.state.item(0, "edges_hash") == graph.hash:
         return previous, Begun("kept", "nothing changed")
+    if len(graph.part.low) > MOST_AT_ONCE:
+        return _cluster_cold(graph, options), Begun("cold", f"more than {MOST_AT_ONCE:,} edges")
     return _cluster_warm(graph, options, previous, cold_edges, changed)
 
 

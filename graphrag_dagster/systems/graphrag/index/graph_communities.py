@@ -13,12 +13,12 @@ from graphrag_dagster.apps.interchange.settings import ImportSettings
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import (
-    MEMBERSHIPS,
     Hierarchy,
     as_hierarchy,
     coverage,
     empty_hierarchy,
 )
+from graphrag_dagster.kernel.graph.native_leiden import MEMBERSHIPS
 from graphrag_dagster.kernel.graph.undirected_graph import Network, whole_graph
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram

@@ -21,13 +21,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.graph.hierarchical_leiden import (
-    MEMBERSHIPS,
-    Hierarchy,
-    LeidenOptions,
-    as_hierarchy,
-    run_native_leiden,
-)
+from graphrag_dagster.kernel.graph.hierarchical_leiden import Hierarchy, as_hierarchy
+from graphrag_dagster.kernel.graph.native_leiden import MEMBERSHIPS, LeidenOptions, run_native_leiden
 from graphrag_dagster.kernel.graph.undirected_graph import Network, modularity, network, whole_graph
 from graphrag_dagster.systems.graphrag.index.community_detection import (
     AS_GOOD,

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     Hierarchy,
-    LeidenOptions,
     check_partition,
     hierarchical_communities,
     levels,
 )
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.systems.graphrag.index.levels_above import (
     CHILDREN,
     with_levels_above,

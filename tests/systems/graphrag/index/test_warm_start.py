@@ -11,11 +11,11 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     Hierarchy,
-    LeidenOptions,
     check_partition,
     hierarchical_communities,
     levels,
 )
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.graph.undirected_graph import modularity, network
 from graphrag_dagster.systems.graphrag.index.community_detection import (
     QUALITY,
