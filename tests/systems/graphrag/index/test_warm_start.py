@@ -17,6 +17,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
 )
 from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.graph.undirected_graph import modularity, network
+from graphrag_dagster.systems.graphrag.index import community_detection
 from graphrag_dagster.systems.graphrag.index.community_detection import (
     QUALITY,
     Begun,
@@ -124,6 +125,28 @@ def test_an_unchanged_graph_keeps_everything() -> None:
     again, begun = cluster(edges[::-1], first)
     assert begun.how == "kept"
     assert same(again, first)
+
+
+def test_a_graph_too_large_for_a_warm_start_starts_cold_or_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(community_detection, "MOST_AT_ONCE", 100)
+    edges = relationships(islands(1))
+    first, _ = cluster(edges, None)
+    assert cluster(edges, first)[1].how == "kept"
+    changed = relationships([*islands(1), ("g0n00", "new", 1.0)])
+    made, begun = cluster(changed, first)
+    assert begun == Begun("cold", "more than 100 edges")
+    assert same(made, cluster(changed, None)[0])
+
+
+def test_hashes_are_those_of_the_tables_as_csv(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(community_detection, "_ROWS_AT_ONCE", 7)
+    edges = relationships(islands(1))
+    made, _ = cluster(edges, None)
+    communities, members = made.hierarchy.communities, made.hierarchy.members
+    assert made.state.select("edges_hash", "communities_hash").row(0) == (
+        stable_id(edges.sort("relationship_id").write_csv()),
+        stable_id(communities.sort("community_id").write_csv(), members.write_csv()),
+    )
 
 
 def test_a_cold_start_forgets_what_was() -> None:
