@@ -60,8 +60,7 @@ def measure(edges: int, most_at_once: int) -> None:
     took, others = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     worked = time.process_time() - worked + others.ru_utime + others.ru_stime
     peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-    print(f"edges {len(graph.low):,}; {took:.1f} s; processor {worked:.1f} s; peak {peak:,.0f} MB;")
-    print(f"peak of a worker process {others.ru_maxrss / 1024:,.0f} MB")
+    print(f"edges {len(graph.low):,}; {took:.1f} s; processor {worked:.1f} s; peak {peak:,.0f} MB")
     cluster = np.zeros(len(graph.names), dtype=np.int64)
     for (level,), rows in sorted(found.group_by("level")):
         cluster[rows["node"].to_numpy()] = rows["cluster"].to_numpy()

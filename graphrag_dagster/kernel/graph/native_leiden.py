@@ -1,6 +1,6 @@
 """Leiden by the native code: a graph at once, or, where it is too large for that, community by community.
 
-The native hierarchical Leiden takes edges as tuples of strings, some 700 bytes each. Its flat Leiden takes
+The native hierarchical Leiden takes edges as tuples of strings, 500 to 700 bytes each. Its flat Leiden takes
 arrays, and gives the same communities of level 0 if the nodes are numbered as the hierarchical one numbers
 them. Each of these is then a graph of its own, and work for another process.
 """
