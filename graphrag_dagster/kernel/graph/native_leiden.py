@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.worker_processes import available_processors, map_in_processes
+from graphrag_dagster.kernel.common.worker_processes import map_in_processes, suitable_process_count
 from graphrag_dagster.kernel.graph.undirected_graph import Network, groups
 
 #: Result of a clustering. ``cluster`` numbers are unique over all levels; ``parent`` is null at level 0.
@@ -24,7 +24,6 @@ MOST_AT_ONCE = 50_000_000
 _MOST_IN_PROCESS = 1_000_000
 # Communities are handed to processes by so many edges or more.
 _EDGES_OF_TASK = 200_000
-_MOST_PROCESSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def run_native_leiden(
         options: how Leiden runs.
         most_at_once: most edges of a graph that is clustered at once.
         processes: number of processes that split communities of a larger one, which changes no result; 0
-            takes one for each processor.
+            chooses.
 
     Raises:
         EngineError: a process died.
@@ -68,7 +67,7 @@ def run_native_leiden(
     roots = _flat_communities(part, options)
     found, numbers = [roots], int(roots["cluster"].to_numpy().max()) + 1
     tasks = [(some, options) for some in _tasks(_large_communities(part, roots, options))]
-    for split in _split_in_processes(tasks, processes or min(available_processors(), _MOST_PROCESSES)):
+    for split in _split_in_processes(tasks, processes or suitable_process_count(len(tasks), 2)):
         found.append(
             split.select(
                 "node",
