@@ -198,7 +198,8 @@ def _context_row(report_id: str, context: PackedContext) -> tuple[object, ...]:
     )
 
 
-_COUNTED_AS = {"report": "reports", "entity": "entities", "claim": "claims", "relationship": "relationships"}
+#: The columns of ``reports.report_contexts`` that count rows, by their kind.
+COUNTED_AS = {"report": "reports", "entity": "entities", "claim": "claims", "relationship": "relationships"}
 
 
 def check_context_rows(
@@ -212,13 +213,13 @@ def check_context_rows(
         records: the ids that there are, by kind of row.
     """
     found = context_rows.group_by("report_id").agg(
-        (pl.col("kind") == kind).sum().alias(f"{name}_found") for kind, name in _COUNTED_AS.items()
+        (pl.col("kind") == kind).sum().alias(f"{name}_found") for kind, name in COUNTED_AS.items()
     )
     counted = contexts.join(found, on="report_id", how="left").with_columns(
-        pl.col(f"{name}_found").fill_null(0) for name in _COUNTED_AS.values()
+        pl.col(f"{name}_found").fill_null(0) for name in COUNTED_AS.values()
     )
     problems = []
-    for kind, name in _COUNTED_AS.items():
+    for kind, name in COUNTED_AS.items():
         wrong = counted.filter(pl.col(name) != pl.col(f"{name}_found"))
         problems += [
             f"{report_id}: {found} {kind} rows, its context has {there}"
