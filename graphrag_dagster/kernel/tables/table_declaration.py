@@ -165,14 +165,15 @@ class Table:
             self._check_column(ordered, column)
         if self.in_order(ordered):
             return ordered
-        if ordered.select(pl.struct(self.key).is_duplicated().any()).item():
-            duplicate = (
-                ordered.filter(pl.struct(self.key).is_duplicated()).select(self.key).row(0, named=True)
-            )
-            raise WarehouseError(
-                f"{self.full_name}: the key {self.key} is not unique, for example {duplicate}"
-            )
-        return ordered.sort(self.key)
+        ordered = ordered.sort(self.key)
+        if not self.in_order(ordered):
+            repeated = ordered.filter(pl.struct(self.key).is_duplicated()).select(self.key)
+            if len(repeated):
+                raise WarehouseError(
+                    f"{self.full_name}: the key {self.key} is not unique, for example "
+                    f"{repeated.row(0, named=True)}"
+                )
+        return ordered
 
     def in_order(self, frame: pl.DataFrame) -> bool:
         """Whether the rows are sorted by the key and no key is repeated, as in rows that were stored.
