@@ -191,8 +191,10 @@ def _check_current(shelf: SnapshotShelf, current: Published | None) -> None:
 
 def _in_order(vectors: pl.DataFrame, rows: pl.DataFrame, key: str) -> pl.DataFrame:
     ordered = rows.select(key, "human_readable_id").sort("human_readable_id", key).select(key)
-    positioned = vectors.join(ordered.with_row_index("place"), on=key, how="left", maintain_order="left")
-    return positioned.sort("place", key, nulls_last=True).drop("place")
+    places = vectors.select(key).join(
+        ordered.with_row_index("place"), on=key, how="left", maintain_order="left"
+    )
+    return vectors[places.select(pl.arg_sort_by("place", key, nulls_last=True)).to_series()]
 
 
 def prepare(warehouse: Warehouse, corpus: str) -> None:
