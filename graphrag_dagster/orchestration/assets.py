@@ -52,7 +52,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import HOOKS, ret
 from graphrag_dagster.kernel.pipeline.publishing import code_of_tables
 from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, Url, rows_of
 from graphrag_dagster.kernel.pipeline.sql_models.loader import SqlModel, our_models
-from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, Step, StepRun, Stored
+from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, groups
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -142,27 +142,23 @@ def _step(
 ) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
     """Run a step: read its inputs, make the tables, write them in one transaction, report and check."""
     begin, run = monotonic(), _run_of(context)
-    outputs: list[Made | Stored | Artifact] = []
+    made: dict[Table, _Rows] = {}
+    told: dict[Table, Mapping[str, Any]] = {}
+    artifacts: list[Artifact] = []
     failure: Exception | None = None
     try:
         if _is_wanted(step, run.settings, context):
-            tables = _read(step, run)
-            outputs += [Made(table, tables[table]) for table in step.makes if table in tables]
-            for output in step.run(tables, run):
-                outputs.append(output)
-            del tables
+            _run_step(step, run, made, told, artifacts)
     # Any error is raised below, after the tables made before it are written.
     except Exception as error:
         failure = error
-    metadata = {output.table: output.told for output in outputs if isinstance(output, Made)}
-    rows_made = {output.table: output.rows for output in outputs if not isinstance(output, Artifact)}
-    content = _written(step, run, rows_made, whole=failure is None)
+    content = _written(step, run, made, whole=failure is None)
     common = {**stored_at(run.warehouse.file(run.corpus)), "seconds": round(monotonic() - begin, 3)}
     for table in (table for table in step.assets if table in content):
         rows = content[table]
-        shown = {**_described(rows), **metadata.get(table, {}), **_query_told(table), **common}
-        yield _result(table.asset_key, shown, _version(table, rows))
-    for artifact in (output for output in outputs if isinstance(output, Artifact)):
+        shown = {**_described(rows), **told.get(table, {}), **_query_told(table), **common}
+        yield _result(table.asset_key, shown, rows.version)
+    for artifact in artifacts:
         yield _result(step.artifact.split("/"), {**common, **artifact.told}, artifact.version)
     if failure:
         if isinstance(failure, EndpointError) and (retry := retry_of(failure)):
@@ -176,31 +172,57 @@ def _step(
         yield from [check.result(checked) for check in checks if check.key in selected]
 
 
-def _written(
-    step: Step, run: StepRun, content: Mapping[Table, _Rows], *, whole: bool
-) -> Mapping[Table, _Rows]:
-    """Write the tables of a step, all or nothing, and return them with the results of its queries.
+def _run_step(
+    step: Step,
+    run: StepRun,
+    made: dict[Table, _Rows],
+    told: dict[Table, Mapping[str, Any]],
+    artifacts: list[Artifact],
+) -> None:
+    """Read the inputs of a step and run it; all it has read is let go of before anything is written."""
+    tables = _read(step, run)
+    made |= {table: tables[table] for table in step.makes if table in tables}
+    for output in step.run(tables, run):
+        if isinstance(output, Artifact):
+            artifacts.append(output)
+        else:
+            made[output.table] = output.rows
+            if isinstance(output, Made):
+                told[output.table] = output.told
+    run.begun.clear()
 
-    After a successful step, tables it has not made are written empty.
+
+def _written(step: Step, run: StepRun, made: dict[Table, _Rows], *, whole: bool) -> dict[Table, WrittenTable]:
+    """Write the tables of a step, all or nothing, and return what is told of its assets.
+
+    After a successful step, tables it has not made are written empty. ``made`` is emptied, so that what is
+    written takes no memory any more.
     """
-    everything = dict(content)
+    anything = bool(made)
     if whole:
-        everything |= {table: _no_rows(table) for table in step.makes if not (table in content or table.sql)}
-    frames = {table: rows for table, rows in everything.items() if isinstance(rows, pl.DataFrame)}
-    unmade = set(step.makes) - set(everything) if whole else set()
+        made |= {table: _no_rows(table) for table in step.makes if not (table in made or table.sql)}
+    unmade = set(step.makes) - set(made) if whole else set()
     queries = {model.table: model.query for model in our_models() if model.table in unmade}
-    if content or queries or not _are_empty(run, frames):
-        everything |= run.warehouse.write_all(run.corpus, frames, queries)
-    return everything
+    stored = {table: rows for table, rows in made.items() if isinstance(rows, WrittenTable)}
+    frames = {table: rows for table, rows in made.items() if isinstance(rows, pl.DataFrame)}
+    made.clear()
+
+    def seen(table: Table, rows: pl.DataFrame) -> None:
+        if table in step.assets:
+            version = data_version(table, rows).value
+            stored[table] = WrittenTable(rows.height, rows.head(_SAMPLE_ROWS), version)
+
+    if anything or queries or not _are_empty(run, frames):
+        run.warehouse.write_all(run.corpus, frames, queries, seen)
+    else:
+        for table, rows in frames.items():
+            seen(table, rows)
+    return stored
 
 
 def _result(key: Sequence[str], shown: Mapping[str, Any], version: str) -> MaterializeResult[None]:
     metadata = {name: _value(value) for name, value in shown.items()}
     return MaterializeResult(asset_key=key, metadata=metadata, data_version=DataVersion(version))
-
-
-def _version(table: Table, rows: _Rows) -> str:
-    return rows.version if isinstance(rows, WrittenTable) else data_version(table, rows).value
 
 
 def _run_of(context: AssetExecutionContext) -> StepRun:
@@ -231,8 +253,10 @@ def _read(step: Step, run: StepRun) -> Mapping[Table, pl.DataFrame]:
         return tables
     with run.warehouse.reading(run.corpus) as reader:
         for table in existing:
-            self_made = table in step.makes
-            tables[table] = reader.answer(table, _QUERIES[table].query) if self_made else reader.read(table)
+            if table in step.makes:
+                tables[table] = reader.answer(table, _QUERIES[table].query)
+            else:
+                tables[table] = reader.read(table, step.columns.get(table, ()))
     return tables
 
 
@@ -263,11 +287,11 @@ def _no_rows(table: Table) -> pl.DataFrame:
     return table.empty().cast(dict.fromkeys(vectors, pl.Array(pl.Float32, 1))) if vectors else table.empty()
 
 
-def _described(rows: _Rows) -> dict[str, Any]:
+def _described(rows: WrittenTable) -> dict[str, Any]:
     """Return the row count of the partition and the first rows."""
-    count, sample = (rows.rows, rows.sample) if isinstance(rows, WrittenTable) else (rows.height, rows)
-    readable = sample.select(name for name, type_ in sample.schema.items() if not isinstance(type_, pl.Array))
-    return {"dagster/partition_row_count": count, "sample": rows_of(readable.head(_SAMPLE_ROWS))}
+    types = rows.sample.schema.items()
+    readable = rows.sample.select(name for name, type_ in types if not isinstance(type_, pl.Array))
+    return {"dagster/partition_row_count": rows.rows, "sample": rows_of(readable.head(_SAMPLE_ROWS))}
 
 
 def _query_told(table: Table) -> dict[str, Any]:

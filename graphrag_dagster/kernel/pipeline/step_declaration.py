@@ -143,6 +143,7 @@ class Step:
         run: makes its tables, except those made by queries. If it raises, the tables it has yielded are still
             written.
         reads: tables passed to ``run``; those that the step makes by a query are computed for it.
+        columns: the columns that ``run`` needs of a table of ``reads``; default: all.
         assets: the tables that are assets, each with its displayed dependencies.
         side_tables: tables written together with these that are not assets: states, accounts, look-ups.
         artifact: asset key of its output that is not a table.
@@ -154,6 +155,7 @@ class Step:
     name: str
     run: Callable[[Tables, StepRun], Iterable[Made | Stored | Artifact]]
     reads: tuple[Table, ...] = ()
+    columns: Mapping[Table, tuple[str, ...]] = field(default_factory=dict)
     assets: Mapping[Table, tuple[Table | str, ...]] = field(default_factory=dict)
     side_tables: tuple[Table, ...] = ()
     artifact: str = ""

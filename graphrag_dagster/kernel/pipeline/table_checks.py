@@ -61,13 +61,13 @@ class CheckedPlace:
 
     def __init__(self, reader: Reader, settings: CorpusSettings, warehouse: Warehouse) -> None:
         self.reader, self.settings, self.warehouse = reader, settings, warehouse
-        self._read: dict[Table, pl.DataFrame] = {}
+        self._read: dict[tuple[Table, tuple[str, ...]], pl.DataFrame] = {}
 
-    def read(self, table: Table) -> pl.DataFrame:
-        """Return all rows of the corpus."""
-        if table not in self._read:
-            self._read[table] = self.reader.read(table)
-        return self._read[table]
+    def read(self, table: Table, *columns: str) -> pl.DataFrame:
+        """Return some columns, default all, of all rows of the corpus."""
+        if (table, columns) not in self._read:
+            self._read[table, columns] = self.reader.read(table, columns)
+        return self._read[table, columns]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from contextlib import suppress
+from dataclasses import fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from graphrag_dagster.kernel.questions.context.context_units import without_reco
 from graphrag_dagster.kernel.questions.context.index_background import prepare_background
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.document_names import known_documents
-from graphrag_dagster.kernel.retrieval.index_cache import load_or_build, mapped_frame, write_frame
+from graphrag_dagster.kernel.retrieval.index_cache import mapped_frame, write_frame
 from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.storage.published import Published, published, reading
 from graphrag_dagster.kernel.storage.published.derived_files import SnapshotShelf
@@ -23,13 +24,10 @@ from graphrag_dagster.kernel.storage.sql_sandbox import SnapshotQueries
 from graphrag_dagster.kernel.tables import CONTEXT_NODES, CONTEXT_VECTORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from graphrag_dagster.kernel.catalogue.system import DeclaredPart
-    from graphrag_dagster.kernel.questions.context.index_snapshot import SnapshotPart
-    from graphrag_dagster.kernel.retrieval.index_cache import Shelf
-    from graphrag_dagster.kernel.storage.warehouse import Warehouse
+    from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
     from graphrag_dagster.kernel.tables import Table
 
 
@@ -58,9 +56,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
         index, snapshot = _read(warehouse, corpus)
     else:
         try:
-            index = cached_index(
-                SnapshotShelf(warehouse, corpus, snapshot), partial(_read_snapshot, warehouse, snapshot)
-            )
+            index = _cached_index(SnapshotShelf(warehouse, corpus, snapshot))
         except _ReplacedError:
             return open_published(warehouse, corpus)
     shelf = SnapshotShelf(warehouse, corpus, snapshot) if snapshot else None
@@ -71,132 +67,134 @@ class _ReplacedError(WarehouseError):
     """The snapshot was replaced by another one before it was read."""
 
 
-def _read_snapshot(warehouse: Warehouse, wanted: Published) -> IndexSnapshot:
-    index, current = _read(warehouse, wanted.manifest["corpus"])
-    if current is None or current.index != wanted.index:
-        raise _ReplacedError(f"{wanted.file} was replaced while it was opened; ask again")
-    return index
-
-
 def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published | None]:
     with reading(warehouse, corpus) as (reader, snapshot):
         # Parts may read tables of the graph as well.
-        if_present = cache(reader.read_if_present)
-
-        def rows(table: Table) -> pl.DataFrame:
-            frame = if_present(table)
-            return table.empty() if frame is None else frame
-
-        index = IndexSnapshot(
-            documents=reader.read(tables.DOCUMENTS),
-            text_chunks=reader.read(tables.TEXT_CHUNKS),
-            entities=rows(tables.ENTITIES),
-            relationships=rows(tables.RELATIONSHIPS),
-            communities=rows(tables.COMMUNITIES),
-            community_levels=rows(tables.COMMUNITY_LEVELS),
-            reports=rows(tables.COMMUNITY_REPORTS),
-            findings=rows(tables.REPORT_FINDINGS),
-            references=rows(tables.REPORT_REFERENCES),
-            members=reader.read_if_present(tables.COMMUNITY_MEMBERS),
-            claims=reader.read_if_present(tables.MERGED_CLAIMS),
-            claim_records=reader.read_if_present(tables.CLAIMS),
-            unit_vectors=reader.read_if_present(tables.TEXT_UNIT_EMBEDDINGS),
-            entity_vectors=reader.read_if_present(tables.ENTITY_EMBEDDINGS),
-            report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
-            metadata=rows(tables.DOCUMENT_METADATA),
-            periods=rows(tables.DOCUMENT_PERIODS),
-            parts={
-                name: frame for name, part in declared_parts().items() if (frame := _part(if_present, part))
-            },
-            triples=if_present(tables.TRIPLES),
-            context_nodes=reader.read_if_present(CONTEXT_NODES),
-            context_vectors=reader.read_if_present(CONTEXT_VECTORS),
-            statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
-            declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
-        )
+        index = _index_of(dict(_frames(reader, cache(reader.read_if_present))))
     return without_record_words(index), snapshot
 
 
-def _part(if_present: Callable[[Table], pl.DataFrame | None], part: DeclaredPart) -> SnapshotPart | None:
-    """Return the tables of one system's search methods; None if the index has none of them."""
-    made = if_present(declared_table(part.table))
-    if made is None or made.is_empty():
-        return None
-    kind = load_target(part.made)
-    frames = {name: if_present(table) for name, table in kind.TABLES.items()}
-    return None if any(part_frame is None for part_frame in frames.values()) else kind(**frames)
+_NEEDED = {"documents": tables.DOCUMENTS, "text_chunks": tables.TEXT_CHUNKS}
+#: Frames that are empty where the table was never made.
+_OF_INDEX = {
+    "entities": tables.ENTITIES,
+    "relationships": tables.RELATIONSHIPS,
+    "communities": tables.COMMUNITIES,
+    "community_levels": tables.COMMUNITY_LEVELS,
+    "reports": tables.COMMUNITY_REPORTS,
+    "findings": tables.REPORT_FINDINGS,
+    "references": tables.REPORT_REFERENCES,
+    "metadata": tables.DOCUMENT_METADATA,
+    "periods": tables.DOCUMENT_PERIODS,
+}
+#: Frames that are None there.
+_OPTIONAL = {
+    "members": tables.COMMUNITY_MEMBERS,
+    "claims": tables.MERGED_CLAIMS,
+    "claim_records": tables.CLAIMS,
+    "unit_vectors": tables.TEXT_UNIT_EMBEDDINGS,
+    "entity_vectors": tables.ENTITY_EMBEDDINGS,
+    "report_vectors": tables.REPORT_EMBEDDINGS,
+    "triples": tables.TRIPLES,
+    "context_nodes": CONTEXT_NODES,
+    "context_vectors": CONTEXT_VECTORS,
+    "statements": tables.IMPORTED_RELATIONS,
+    "declared": tables.IMPORTED_ENTITIES,
+}
+
+
+def _frames(
+    reader: Reader, if_present: Callable[[Table], pl.DataFrame | None]
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the frames of a snapshot by field name; names of a part's frames begin with its name, a dot."""
+    for name, table in _NEEDED.items():
+        yield name, reader.read(table)
+    for name, table in {**_OF_INDEX, **_OPTIONAL}.items():
+        frame = if_present(table)
+        if frame is not None:
+            yield name, frame
+        elif name in _OF_INDEX:
+            yield name, table.empty()
+    for part_name, part in declared_parts().items():
+        made = if_present(declared_table(part.table))
+        kind = load_target(part.made)
+        # The index may have nothing for the search methods of a system.
+        if made is not None and not made.is_empty() and all(map(reader.has, kind.TABLES.values())):
+            for name, table in kind.TABLES.items():
+                if (frame := if_present(table)) is not None:
+                    yield f"{part_name}.{name}", frame
+
+
+def _index_of(frames: Mapping[str, pl.DataFrame]) -> IndexSnapshot:
+    """Return the snapshot made of the frames."""
+    by_part: dict[str, dict[str, Any]] = {}
+    for name, frame in frames.items():
+        part, _, table = name.rpartition(".")
+        by_part.setdefault(part, {})[table] = frame
+    parts = {name: load_target(declared_parts()[name].made)(**made) for name, made in by_part.items() if name}
+    return IndexSnapshot(**by_part[""], parts=parts)
+
+
+def _frames_of(index: IndexSnapshot) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the frames of a snapshot as :func:`_frames` does."""
+    values = {item.name: getattr(index, item.name) for item in fields(index)}
+    for name, part in index.parts.items():
+        values |= {f"{name}.{table}": getattr(part, table) for table in part.TABLES}
+    yield from ((name, frame) for name, frame in values.items() if isinstance(frame, pl.DataFrame))
 
 
 #: Lists the names of all frames, so that a missing one is noticed.
 _NAMES = "names"
 #: Vectors are stored in the order in which their records are searched, so that they need not be copied.
 _VECTORS = {"unit_vectors": ("text_chunks", "text_unit_id"), "entity_vectors": ("entities", "entity_id")}
+_ORDERED = dict(_VECTORS.values())
 
 
-@dataclass(frozen=True, slots=True)
-class CachedTables:
-    """The frames of a snapshot by field name; names of a part's frames begin with its name and a dot."""
-
-    frames: Mapping[str, pl.DataFrame]
-
-    @classmethod
-    def of(cls, index: IndexSnapshot) -> CachedTables:
-        """Return the frames of a snapshot."""
-        values = {item.name: getattr(index, item.name) for item in fields(index)}
-        for name, part in index.parts.items():
-            values |= {f"{name}.{table}": getattr(part, table) for table in part.TABLES}
-        frames = {name: frame for name, frame in values.items() if isinstance(frame, pl.DataFrame)}
-        for name, (table, key) in _VECTORS.items():
-            if name in frames:
-                frames[name] = _in_order(frames[name], frames[table], key)
-        return cls(frames)
-
-    def index(self) -> IndexSnapshot:
-        """Return the snapshot made of the frames."""
-        by_part: dict[str, dict[str, Any]] = {}
-        for name, frame in self.frames.items():
-            part, _, table = name.rpartition(".")
-            by_part.setdefault(part, {})[table] = frame
-        system_parts = {
-            name: load_target(declared_parts()[name].made)(**frames)
-            for name, frames in by_part.items()
-            if name
-        }
-        return IndexSnapshot(**by_part[""], parts=system_parts)
-
-    def write(self, folder: Path) -> None:
-        """Write the frames into an existing folder; see :meth:`opened`."""
-        for name, frame in {**self.frames, _NAMES: pl.DataFrame({"name": list(self.frames)})}.items():
-            write_frame(folder, name, frame)
-
-    @classmethod
-    def opened(cls, folder: Path) -> CachedTables:
-        """Read frames from a folder; large ones are memory-mapped.
-
-        Raises:
-            FileNotFoundError: a file is missing.
-            WarehouseError: a file is damaged.
-        """
-        return cls({name: mapped_frame(folder, name) for name in mapped_frame(folder, _NAMES)["name"]})
+def _cached_index(shelf: SnapshotShelf) -> IndexSnapshot:
+    """Return a snapshot from the tables on a shelf; they are stored there if missing, large ones mapped."""
+    folder = shelf.folder("frames", partial(_write_frames, shelf))
+    # It may have been deleted with its snapshot meanwhile.
+    with suppress(FileNotFoundError):
+        if folder is not None:
+            return _index_of(
+                {name: mapped_frame(folder, name) for name in mapped_frame(folder, _NAMES)["name"]}
+            )
+    index, current = _read(shelf.warehouse, shelf.corpus)
+    _check_current(shelf, current)
+    return index
 
 
-def cached_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapshot:
-    """Return a snapshot from the tables on a shelf; read and store them there if missing."""
-    cached = load_or_build(
-        shelf,
-        "frames",
-        lambda: CachedTables.of(read()),
-        CachedTables,
-        lambda folder, tables: tables.write(folder),
-        CachedTables.opened,
-    )
-    return cached.index()
+def _write_frames(shelf: SnapshotShelf, folder: Path) -> None:
+    """Write the frames of a snapshot into a folder, each before the next is read."""
+    with reading(shelf.warehouse, shelf.corpus) as (reader, current):
+        _check_current(shelf, current)
+        frames = _frames(reader, reader.read_if_present)
+        if reader.is_empty(tables.TEXT_CHUNKS):
+            frames = _frames_of(without_record_words(_index_of(dict(frames))))
+        names: list[str] = []
+        ordered: dict[str, pl.DataFrame] = {}
+        for name, frame in frames:
+            if name in _ORDERED:
+                ordered[name] = frame.select(_ORDERED[name], "human_readable_id")
+            in_order = (
+                _in_order(frame, ordered[_VECTORS[name][0]], _VECTORS[name][1]) if name in _VECTORS else frame
+            )
+            write_frame(folder, name, in_order)
+            names.append(name)
+    write_frame(folder, _NAMES, pl.DataFrame({"name": names}))
+
+
+def _check_current(shelf: SnapshotShelf, current: Published | None) -> None:
+    if current is None or current.index != shelf.snapshot.index:
+        raise _ReplacedError(f"{shelf.snapshot.file} was replaced while it was opened; ask again")
 
 
 def _in_order(vectors: pl.DataFrame, rows: pl.DataFrame, key: str) -> pl.DataFrame:
     ordered = rows.select(key, "human_readable_id").sort("human_readable_id", key).select(key)
-    positioned = vectors.join(ordered.with_row_index("place"), on=key, how="left", maintain_order="left")
-    return positioned.sort("place", key, nulls_last=True).drop("place")
+    places = vectors.select(key).join(
+        ordered.with_row_index("place"), on=key, how="left", maintain_order="left"
+    )
+    return vectors[places.select(pl.arg_sort_by("place", key, nulls_last=True)).to_series()]
 
 
 def prepare(warehouse: Warehouse, corpus: str) -> None:

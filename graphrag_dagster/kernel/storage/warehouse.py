@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,33 +233,41 @@ class Warehouse(Resource):
         return frame.height
 
     def write_all(
-        self, corpus: str, frames: Mapping[Table, pl.DataFrame], queries: Mapping[Table, str] | None = None
-    ) -> Mapping[Table, pl.DataFrame]:
-        """Replace the corpus's rows of several tables, all or nothing, and return the results of the queries.
+        self,
+        corpus: str,
+        frames: MutableMapping[Table, pl.DataFrame],
+        queries: Mapping[Table, str] | None = None,
+        seen: Callable[[Table, pl.DataFrame], object] = lambda *_: None,
+    ) -> None:
+        """Replace the corpus's rows of several tables, all or nothing.
 
         Args:
             corpus: the corpus.
-            frames: the rows of some tables.
+            frames: the rows of some tables. It is emptied, so that what is written takes no memory any more.
             queries: a trusted ``select`` for each of the others, over these and the existing tables. Each may
                 read the results of those before it.
+            seen: called with the rows of each table that are written.
 
         Raises:
             WarehouseError: as :meth:`write`; or a table or column that a query reads is missing.
         """
-        incoming = {table: table.validated(frame) for table, frame in frames.items()}
-        answers: dict[Table, pl.DataFrame] = {}
-        if not (first := next(iter([*incoming, *(queries or {})]), None)):
-            return answers
-        if not incoming:
+        for table, frame in frames.items():
+            frames[table] = table.validated(frame)
+        if not (first := next(iter([*frames, *(queries or {})]), None)):
+            return
+        if not frames:
             # Queries alone need an existing file; do not create an empty one.
             self._existing_file(corpus)
+
+        def replace(connection: duckdb.DuckDBPyConnection, table: Table, rows: pl.DataFrame) -> None:
+            seen(table, rows)
+            _replace(connection, table, corpus, rows)
+
         with self._writing(first, corpus) as connection:
-            for table, rows in incoming.items():
-                _replace(connection, table, corpus, rows)
+            for table in list(frames):
+                replace(connection, table, frames.pop(table))
             for table, query in (queries or {}).items():
-                answers[table] = _answer(connection, table, corpus, query)
-                _replace(connection, table, corpus, answers[table])
-        return answers
+                replace(connection, table, _answer(connection, table, corpus, query))
 
     def write_staged(
         self, corpus: str, staged: Iterable[tuple[str, pl.DataFrame]], queries: Mapping[Table, str]
@@ -372,24 +380,28 @@ class Reader:
         query = f"select 1 from {qualified(table)} where {of_corpus(self.corpus)} limit 1"
         return first_row(self.connection.execute(query)) is None
 
-    def read(self, table: Table) -> pl.DataFrame:
-        """Return the corpus's rows in key order, without the column ``corpus``.
+    def read(self, table: Table, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """Return the corpus's rows like :meth:`read_if_present`.
 
         Raises:
             WarehouseError: the table has not been materialised for the corpus.
         """
-        frame = self.read_if_present(table)
+        frame = self.read_if_present(table, columns)
         if frame is None:
             raise self._missing_table_error(table, "does not exist")
         return frame
 
-    def read_if_present(self, table: Table) -> pl.DataFrame | None:
-        """Return the corpus's rows like :meth:`read`, or None if the table was never materialised.
+    def read_if_present(self, table: Table, columns: Sequence[str] = ()) -> pl.DataFrame | None:
+        """Return the corpus's rows, or None if the table was never materialised.
+
+        Args:
+            table: the table.
+            columns: the columns; default: all but ``corpus``. Rows are in key order if the key is among them.
 
         Raises:
             WarehouseError: the table lacks a declared column.
         """
-        names = ", ".join(map(_quoted, table.column_names))
+        names = ", ".join(map(_quoted, columns or table.column_names))
         query = f"select {names} from {qualified(table)} where {of_corpus(self.corpus)}"
         try:
             rows = frame_of(self.connection, query)
@@ -397,7 +409,7 @@ class Reader:
             return None
         except duckdb.BinderException as error:
             raise self._missing_table_error(table, f"has no column {missing_column(str(error))!r}") from error
-        if _in_order(rows, table.key):
+        if not {*table.key}.issubset(rows.columns) or table.in_order(rows):
             return rows
         keys = ", ".join(_quoted(key) for key in table.key)
         return frame_of(self.connection, f"{query} order by {keys}")
@@ -433,18 +445,6 @@ def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, qu
             f"{table.full_name} cannot be made: its inputs are missing, or lack a column "
             f"({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
         ) from error
-
-
-def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
-    """Whether rows are sorted by some keys, as they are if they were written that way.
-
-    Checking takes less time and memory than sorting in DuckDB.
-    """
-    before, same = pl.lit(value=False), pl.lit(value=True)
-    for key in map(pl.col, keys):
-        before |= same & (key.shift() < key)
-        same &= key.shift() == key
-    return bool(rows.select((before | same).slice(1).fill_null(value=False).all()).item())
 
 
 def _unwritable_error(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:

@@ -1,7 +1,6 @@
 """Embedding of table rows, keyed by text so that nothing is embedded twice."""
 
 import hashlib
-from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -50,33 +49,37 @@ def embed_rows(
         named: what the rows are, for the progress display.
     """
     hashes = [text_hash(text) for text in texts]
+    first = {text: len(hashes) - row for row, text in enumerate(reversed(hashes), start=1)}
     vectors = _reusable(known, embedder.name)
-    lacking = _missing_texts(hashes, texts, vectors)
+    lacking = sorted(text for text in first if text not in vectors)
+    # Written into place as they come: two copies of all vectors would be most of the memory of a step.
+    matrix: np.ndarray | None = None
     with stage(f"Embedding {named}", len(lacking)) as running:
-        for batch in _batches(lacking, embedder.at_once):
-            embedded = embedder.embed([text for _, text in batch])
-            vectors.update(zip((h for h, _ in batch), embedded, strict=True))
-            running.advance(len(batch))
-    # For a table without rows, a constant text (cached after the first run) gives the vector length.
-    width = len(next(iter(vectors.values()))) if vectors else embedder.embed(["dimension"]).shape[1]
-    matrix = np.array([vectors[h] for h in hashes], dtype=np.float32).reshape(len(hashes), width)
+        for start in range(0, len(lacking), embedder.at_once):
+            rows = [first[text] for text in lacking[start : start + embedder.at_once]]
+            embedded = embedder.embed(texts.gather(rows).to_list())
+            if matrix is None:
+                matrix = np.empty((len(hashes), embedded.shape[1]), dtype=np.float32)
+            matrix[rows] = embedded
+            running.advance(len(rows))
+    if matrix is None:
+        # For a table without rows, a constant text (cached after the first run) gives the vector length.
+        some = next(iter(vectors.values()), None)
+        width = embedder.embed(["dimension"]).shape[1] if some is None else len(some)
+        matrix = np.empty((len(hashes), width), dtype=np.float32)
+    for row, text in enumerate(hashes):
+        if text in vectors:
+            matrix[row] = vectors[text]
+        elif first[text] != row:
+            matrix[row] = matrix[first[text]]
     return pl.DataFrame(
         {
             keys.name: keys,
             "text_hash": pl.Series(hashes, dtype=pl.String),
-            "embedder": pl.Series([embedder.name] * len(hashes), dtype=pl.String),
-            "vector": pl.Series(matrix, dtype=pl.Array(pl.Float32, width)),
+            "embedder": pl.Series([embedder.name], dtype=pl.String).new_from_index(0, len(hashes)),
+            "vector": pl.Series(matrix, dtype=pl.Array(pl.Float32, matrix.shape[1])),
         }
     )
-
-
-def _missing_texts(hashes: Sequence[str], texts: pl.Series, known: Container[str]) -> list[tuple[str, str]]:
-    return sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in known}.items())
-
-
-def _batches(lacking: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence[tuple[str, str]]]:
-    for start in range(0, len(lacking), size):
-        yield lacking[start : start + size]
 
 
 def _rows_of_embedder(known: pl.DataFrame, embedder: str) -> pl.DataFrame:

@@ -120,7 +120,7 @@ STEPS = (
 def _check_stores(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("coterag"):
         return []
-    entities, placed = set(of.read(tables.ENTITIES)["entity_id"]), of.read(COTERAG_STORES)
+    entities, placed = set(of.read(tables.ENTITIES, "entity_id")["entity_id"]), of.read(COTERAG_STORES)
     main = set(placed.filter(store="main")["entity_id"])
     inside = set(of.read(COTERAG_MEMBERS)["entity_id"])
     wrong = [

@@ -88,6 +88,10 @@ STEPS = (
         "communities",
         communities,
         reads=(ENTITIES, RELATIONSHIPS),
+        columns={
+            ENTITIES: ("entity_id", "name", "title", "description"),
+            RELATIONSHIPS: ("relationship_id", "source_id", "target_id", "weight"),
+        },
         assets={
             COMMUNITIES: (ENTITIES, RELATIONSHIPS),
             COMMUNITY_MEMBERS: (COMMUNITIES,),
@@ -100,7 +104,17 @@ STEPS = (
     Step(
         "reports",
         reports,
-        reads=(*WRITTEN_FROM, COMMUNITY_LEVELS),
+        reads=WRITTEN_FROM,
+        columns={
+            ENTITIES: ("entity_id", "human_readable_id", "name", "title", "type", "description", "degree"),
+            RELATIONSHIPS: (
+                *("relationship_id", "human_readable_id", "source", "target", "source_id", "target_id"),
+                *("description", "weight", "combined_degree"),
+            ),
+            GLEANED_ENTITIES: ("text_unit_id", "name", "spans"),
+            GLEANED_RELATIONSHIPS: ("text_unit_id", "source", "target", "spans"),
+            ALIASES: ("document_id", "name", "entity"),
+        },
         assets={
             COMMUNITY_REPORTS: (COMMUNITY_LEVELS, MERGED_CLAIMS, CONTEXT_NODES),
             REPORT_FINDINGS: (COMMUNITY_REPORTS,),

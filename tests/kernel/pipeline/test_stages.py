@@ -56,6 +56,12 @@ def test_stages_read_what_those_before_them_make_and_their_assets_hang_on_it() -
         made_by |= dict.fromkeys(stage.makes, stage)
 
 
+def test_the_columns_that_a_step_reads_are_declared() -> None:
+    for step in STEPS:
+        assert step.columns.keys() <= {*step.reads}
+        assert all({*names} <= {*table.column_names} for table, names in step.columns.items()), step.name
+
+
 def test_an_asset_of_its_stage_has_the_code_version_of_every_table() -> None:
     for stage in STEPS:
         groups_shown = {table.group for table in stage.assets}

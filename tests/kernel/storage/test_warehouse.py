@@ -95,6 +95,29 @@ def test_a_second_write_replaces_the_first(warehouse: Warehouse) -> None:
     assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").rows() == [("c", "z", 1)]
 
 
+def test_frames_are_given_up_as_they_are_written(warehouse: Warehouse) -> None:
+    frames = {tables.COMMUNITY_MEMBERS: members(("b", "x", 0), ("a", "y", 1))}
+    seen: dict[str, list[tuple[object, ...]]] = {}
+    queries = {tables.LAYOUT: "select entity_id, 1.0 as x, 2.0 as y from graph.community_members"}
+
+    def look(table: tables.Table, rows: pl.DataFrame) -> None:
+        seen[table.name] = rows.rows()
+        assert table not in frames
+
+    warehouse.write_all("a", frames, queries, look)
+    assert frames == {}
+    assert seen == {
+        "community_members": [("a", "y", 1), ("b", "x", 0)],
+        "layout": [("x", 1.0, 2.0), ("y", 1.0, 2.0)],
+    }
+
+
+def test_some_columns_are_read_alone(warehouse: Warehouse) -> None:
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("b", "x", 0), ("a", "y", 1)))
+    with warehouse.reading("a") as reader:
+        assert reader.read(tables.COMMUNITY_MEMBERS, ["level"]).to_dict(as_series=False) == {"level": [1, 0]}
+
+
 def test_a_write_that_fails_leaves_the_rows_in_place(warehouse: Warehouse) -> None:
     with warehouse.connect("a") as connection:
         connection.execute(

@@ -244,7 +244,8 @@ def open_snapshot(
 
 
 def _connect(file: Path) -> duckdb.DuckDBPyConnection:
-    return open_alone(file, read_only=True, config={}).connection
+    # What is read would stay in memory, up to the whole file.
+    return open_alone(file, read_only=True, config={"memory_limit": "256MB"}).connection
 
 
 def unlocked_copy(found: Published, stack: ExitStack) -> Path:

@@ -15,7 +15,7 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,
 )
-from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
+from graphrag_dagster.systems.graphrag.reports.report_tables import COUNTED_AS, check_context_rows
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
     check_entities,
     check_human_decisions,
@@ -33,15 +33,15 @@ _NOTHING_READ = (
 def _ledger_is_complete(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("extraction"):
         return []
-    read = (
+    by_unit = (
         tables.TEXT_CHUNKS,
-        tables.UNIT_LEDGER,
         tables.GLEANED_ENTITIES,
         tables.GLEANED_RELATIONSHIPS,
         tables.CLAIMS,
         tables.QUARANTINE,
     )
-    return check_ledger(**{table.name: of.read(table) for table in read})
+    read = {table.name: of.read(table, "text_unit_id") for table in by_unit}
+    return check_ledger(unit_ledger=of.read(tables.UNIT_LEDGER), **read)
 
 
 def _no_unit_is_quarantined(of: CheckedPlace) -> list[str]:
@@ -60,7 +60,11 @@ def _something_was_read(of: CheckedPlace) -> list[str]:
 
 
 def _every_name_has_an_entity(of: CheckedPlace) -> list[str]:
-    return check_names(of.read(tables.GLEANED_ENTITIES), of.read(tables.TEXT_CHUNKS), of.read(tables.ALIASES))
+    return check_names(
+        of.read(tables.GLEANED_ENTITIES, "text_unit_id", "name"),
+        of.read(tables.TEXT_CHUNKS, "text_unit_id", "document_id"),
+        of.read(tables.ALIASES, "document_id", "name"),
+    )
 
 
 def _human_decisions_hold(of: CheckedPlace) -> list[str]:
@@ -75,11 +79,11 @@ def _human_decisions_hold(of: CheckedPlace) -> list[str]:
 def _entities_are_those_of_resolution(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("resolution"):
         return []
-    return check_entities(of.read(tables.ALIASES), of.read(tables.ENTITIES))
+    return check_entities(of.read(tables.ALIASES, "entity"), of.read(tables.ENTITIES, "name"))
 
 
 def _edges_are_simple(of: CheckedPlace) -> list[str]:
-    edges = of.read(tables.RELATIONSHIPS)
+    edges = of.read(tables.RELATIONSHIPS, "source", "target", "weight")
     wrong = edges.filter((pl.col("source") >= pl.col("target")) | (pl.col("weight") <= 0))
     return [f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()]
 
@@ -94,31 +98,36 @@ def _levels_are_partitions(of: CheckedPlace) -> list[str]:
 
 
 def _every_community_has_a_report(of: CheckedPlace) -> list[str]:
-    communities = reported(of.read(tables.COMMUNITIES), of.settings.section(ReportSettings))
-    reports = of.read(tables.COMMUNITY_REPORTS)
+    every = of.read(tables.COMMUNITIES, "community_id", "level")
+    communities = reported(every, of.settings.section(ReportSettings))
+    reports = of.read(tables.COMMUNITY_REPORTS, "report_id")
     missing = communities.join(reports, left_on="community_id", right_on="report_id", how="anti")
     return [f"community {identity} has no report" for identity in missing["community_id"]]
 
 
 def _contexts_fit_budget(of: CheckedPlace) -> list[str]:
     budget = of.settings.section(ReportSettings).context_tokens
-    over = of.read(tables.REPORT_CONTEXTS).filter(pl.col("tokens") > budget)
+    over = of.read(tables.REPORT_CONTEXTS, "report_id", "tokens").filter(pl.col("tokens") > budget)
     return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
 
 
 def _context_rows_show_records(of: CheckedPlace) -> list[str]:
-    records = {
-        "report": of.read(tables.COMMUNITY_REPORTS)["report_id"],
-        "entity": of.read(tables.ENTITIES)["entity_id"],
-        "claim": of.read(tables.MERGED_CLAIMS)["claim_id"],
-        "relationship": of.read(tables.RELATIONSHIPS)["relationship_id"],
+    shown = {
+        "report": (tables.COMMUNITY_REPORTS, "report_id"),
+        "entity": (tables.ENTITIES, "entity_id"),
+        "claim": (tables.MERGED_CLAIMS, "claim_id"),
+        "relationship": (tables.RELATIONSHIPS, "relationship_id"),
     }
-    return check_context_rows(of.read(tables.REPORT_CONTEXTS), of.read(tables.REPORT_CONTEXT_ROWS), records)
+    return check_context_rows(
+        of.read(tables.REPORT_CONTEXTS, "report_id", *COUNTED_AS.values()),
+        of.read(tables.REPORT_CONTEXT_ROWS, "report_id", "position", "kind", "record_id"),
+        {kind: of.read(table, key)[key] for kind, (table, key) in shown.items()},
+    )
 
 
 def _entities_per_unit(of: CheckedPlace) -> float | None:
     read = of.read(tables.UNIT_LEDGER).filter(pl.col("state") != "quarantined").height
-    return of.read(tables.GLEANED_ENTITIES).height / read if read else None
+    return of.read(tables.GLEANED_ENTITIES, "text_unit_id").height / read if read else None
 
 
 def _quarantined_share(of: CheckedPlace) -> float | None:

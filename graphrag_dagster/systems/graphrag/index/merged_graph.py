@@ -1,7 +1,8 @@
 """The steps of entity resolution and of the merged graph (paper §3.1.3, spec_graphrag §4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Literal
 
 import polars as pl
@@ -37,6 +38,8 @@ from graphrag_dagster.systems.graphrag.tasks import DESCRIPTION_MERGER, NAME_JUD
 Weight = Literal["count", "strength_sum"]
 
 _KEYS = (("name",), ("source", "target"), ("subject", "object"))
+#: Groups that are held as Python's objects at once; these take many times the memory of rows.
+_AT_ONCE = 10_000
 _DESCRIPTION = ("description", "description_engine", "description_problem", "description_repaired")
 
 
@@ -55,7 +58,7 @@ def description_groups(groups: pl.DataFrame) -> list[DescriptionGroup]:
 
 
 def merge_entities(
-    groups: pl.DataFrame, relationship_groups: pl.DataFrame, merged: Sequence[MergedDescription]
+    groups: pl.DataFrame, relationship_groups: pl.DataFrame, merged: Iterable[MergedDescription]
 ) -> pl.DataFrame:
     """Return the rows of ``graph.entities``, in name order.
 
@@ -87,7 +90,7 @@ def merge_entities(
 
 
 def merge_relationships(
-    groups: pl.DataFrame, entities: pl.DataFrame, merged: Sequence[MergedDescription], weight: Weight
+    groups: pl.DataFrame, entities: pl.DataFrame, merged: Iterable[MergedDescription], weight: Weight
 ) -> pl.DataFrame:
     """Return the rows of ``graph.relationships``, in the order of source and target.
 
@@ -111,9 +114,9 @@ def merge_relationships(
     )
     _check_ends(edges)
     value = pl.col("instances") if weight == "count" else pl.col("strength")
-    pairs = edges.select("source", "target").rows()
+    ids = [stable_id("relationship", *pair) for pair in edges.select("source", "target").iter_rows()]
     return edges.select(
-        pl.Series("relationship_id", [stable_id("relationship", *pair) for pair in pairs], pl.String),
+        pl.Series("relationship_id", ids, pl.String),
         pl.col("human_readable_id").cast(pl.Int32),
         *("source", "target", "source_id", "target_id"),
         *_DESCRIPTION,
@@ -124,7 +127,7 @@ def merge_relationships(
     )
 
 
-def merge_claims(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.DataFrame:
+def merge_claims(groups: pl.DataFrame, merged: Iterable[MergedDescription]) -> pl.DataFrame:
     """Return the rows of ``graph.claims``, in the order of subject, object and type.
 
     Args:
@@ -148,21 +151,27 @@ def merge_claims(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> p
     )
 
 
-def _merged_descriptions(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.DataFrame:
-    if len(merged) != len(groups):
+def _merged_descriptions(groups: pl.DataFrame, merged: Iterable[MergedDescription]) -> pl.DataFrame:
+    given, made = iter(merged), [_described([], [])]
+    for some in groups["descriptions"].to_frame().iter_slices(_AT_ONCE):
+        made.append(_described(some["descriptions"], list(islice(given, some.height))))
+    columns = pl.concat(made)
+    if (number := columns.height + sum(1 for _ in given)) != groups.height:
         raise GraphragError(
-            f"the description merger returned {len(merged)} descriptions for {len(groups)} groups: it must "
+            f"the description merger returned {number} descriptions for {groups.height} groups: it must "
             "return one per group, in order"
         )
-    texts = [item.text for item in merged]
-    kept = [list(given) in ([], [text]) for given, text in zip(groups["descriptions"], texts, strict=True)]
-    engines = ["as_is" if same else item.engine for same, item in zip(kept, merged, strict=True)]
-    return groups.with_columns(
-        pl.Series("description", texts, pl.String),
-        pl.Series("description_engine", engines, pl.String),
-        pl.Series("description_problem", [item.problem for item in merged], pl.String),
-        pl.Series("description_repaired", [item.usage.repaired for item in merged], pl.Int32),
+    return groups.hstack(columns)
+
+
+def _described(descriptions: Iterable[Sequence[str]], merged: Sequence[MergedDescription]) -> pl.DataFrame:
+    """Return the columns of merged descriptions, each of the descriptions of a group."""
+    rows = (
+        (one.text, "as_is" if [*given] in ([], [one.text]) else one.engine, one.problem, one.usage.repaired)
+        for given, one in zip(descriptions, merged, strict=False)
     )
+    types = (pl.String, pl.String, pl.String, pl.Int32)
+    return pl.DataFrame(list(rows), dict(zip(_DESCRIPTION, types, strict=True)), orient="row")
 
 
 def _check_ends(edges: pl.DataFrame) -> None:
@@ -257,10 +266,14 @@ def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
     yield Made(MERGED_CLAIMS, made, {**counts(made, "status"), **_description_metadata(made, claims)})
 
 
-def _describe_groups(session: TaskProvider, rows: pl.DataFrame) -> list[MergedDescription]:
-    """One description for each group of instances."""
-    groups = description_groups(rows)
-    return list(session.task(DESCRIPTION_MERGER).merge(groups)) if groups else []
+def _describe_groups(session: TaskProvider, rows: pl.DataFrame) -> Iterable[MergedDescription]:
+    """One description for each group of instances; without a model they are made as they are taken."""
+    if rows.is_empty():
+        return []
+    merger = session.task(DESCRIPTION_MERGER)
+    if session.settings.asks_model(DESCRIPTION_MERGER.section):
+        return merger.merge(description_groups(rows))
+    return (one for some in rows.iter_slices(_AT_ONCE) for one in merger.merge(description_groups(some)))
 
 
 def _description_metadata(made: pl.DataFrame, session: TaskProvider) -> dict[str, Any]:

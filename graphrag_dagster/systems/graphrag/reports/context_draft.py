@@ -132,7 +132,7 @@ class Draft:
     def text(self, mark: _Mark | None = None) -> str:
         """Return the rendered text; with a mark, as it was there."""
         return rendered(
-            {kind: [self._rows[kind].texts[place] for place in self.places(kind, mark)] for kind in HEADERS}
+            {kind: self._rows[kind].texts.gather(self.places(kind, mark)).to_list() for kind in HEADERS}
         )
 
     def places(self, kind: RecordKind, mark: _Mark | None = None) -> list[int]:

@@ -98,10 +98,10 @@ class ContextNodes:
             },
             context_nodes=tuple(
                 ContextNode(
-                    ContextEntity(number, *elements.entity_values[one.entity]),
+                    ContextEntity(number, *elements.entity_values.row(one.entity)),
                     one.home,
                     tuple(
-                        (numbers[edge], elements.relationship_values[edge][0])
+                        (numbers[edge], elements.relationship_values["description"][edge])
                         for edge in one.edges
                         if edge in numbers
                     ),
@@ -111,7 +111,7 @@ class ContextNodes:
         )
 
     def _row(self, node: Attached) -> str:
-        title, _, description, _ = self.elements.entity_values[node.entity]
+        title, _, description, _ = self.elements.entity_values.row(node.entity)
         # Two digits: a third would change with every new member, and the report be asked for again.
         return row(title, description, node.home, f"{node.similarity:.2f}")
 
@@ -132,6 +132,7 @@ def attached_nodes(
         communities.select("community_id", "level"), on=["community_id", "level"], how="semi"
     ).sort("community_id", "rank")
     edges = _edges_of({place[entity_id] for entity_id in own_level["entity_id"]}, elements)
+    degrees = elements.relationship_values["combined_degree"]
     found: dict[str, list[Attached]] = {}
     for community_id, entity_id, home, similarity in own_level.select(
         "community_id", "entity_id", "home_id", "similarity"
@@ -139,7 +140,7 @@ def attached_nodes(
         members = set(elements.communities[community_id].members.tolist())
         entity = place[entity_id]
         into = (edge for edge, other in edges.get(entity, ()) if other in members)
-        ordered = sorted(into, key=lambda edge: (-elements.relationship_values[edge][2], edge))
+        ordered = sorted(into, key=lambda edge: (-degrees[edge], edge))
         found.setdefault(community_id, []).append(Attached(entity, numbers[home], similarity, tuple(ordered)))
     return found
 

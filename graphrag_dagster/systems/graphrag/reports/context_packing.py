@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.lazy_values import Deferred
@@ -39,7 +40,7 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     shorten_texts,
 )
 
-_NO_REPORTS = ElementRows([], [], lambda _: [])
+_NO_REPORTS = ElementRows(pl.Series(dtype=pl.String), pl.Series(dtype=pl.String), lambda _: [])
 
 
 class Packer:
@@ -102,7 +103,7 @@ class Packer:
             return None
         places = {kind: np.sort(some).tolist() for kind, some in self._all_of(community)}
         text = rendered(
-            {kind: [self._rows[kind].texts[place] for place in some] for kind, some in places.items()}
+            {kind: self._rows[kind].texts.gather(some).to_list() for kind, some in places.items()}
         )
         if self._numbers is None:
             tokens = self._count(text)
@@ -165,7 +166,9 @@ class Packer:
     def _substitute_reports(self, community: Community, reports: Mapping[str, ChildReport]) -> Draft | None:
         place = {child: number for number, child in enumerate(reports)}
         rows = ElementRows(
-            list(reports), [row(report.content) for report in reports.values()], self._count_rows
+            pl.Series([*reports], dtype=pl.String),
+            pl.Series([row(report.content) for report in reports.values()], dtype=pl.String),
+            self._count_rows,
         )
         size = {child: self._tokens_of(self._elements.communities[child]) for child in reports}
         order = sorted(reports, key=lambda child: (-size[child], child))
@@ -209,27 +212,23 @@ class Packer:
             ),
             ids={
                 "report": tuple(child for child, _ in shown),
-                **{
-                    kind: tuple(rows.ids[place] for place in places[kind])
-                    for kind, rows in self._rows.items()
-                },
+                **{kind: tuple(rows.ids.gather([*places[kind]])) for kind, rows in self._rows.items()},
             },
         )
 
     def _entities(self, places: Sequence[int]) -> tuple[ContextEntity, ...]:
-        values = self._elements.entity_values
-        return tuple(ContextEntity(number, *values[place]) for number, place in enumerate(places, start=1))
+        values = self._elements.entity_values[places].iter_rows()
+        return tuple(ContextEntity(number, *value) for number, value in enumerate(values, start=1))
 
     def _relationships(
         self, entities: Sequence[int], edges: Sequence[int]
     ) -> tuple[ContextRelationship, ...]:
         number_of = {place: number for number, place in enumerate(entities, start=1)}
-        found = []
-        for number, edge in enumerate(edges, start=1):
-            one, other = self._elements.ends[edge].tolist()
-            values = self._elements.relationship_values[edge]
-            found.append(ContextRelationship(number, number_of[one], number_of[other], *values))
-        return tuple(found)
+        ends, values = self._elements.ends[edges], self._elements.relationship_values[edges].iter_rows()
+        return tuple(
+            ContextRelationship(number, number_of[one], number_of[other], *value)
+            for number, ((one, other), value) in enumerate(zip(ends.tolist(), values, strict=True), start=1)
+        )
 
     def _shorten_first(self, community: Community) -> PackedContext:
         """Return the first edge, or the first member, with its texts cut to the most characters that fit."""
@@ -238,9 +237,9 @@ class Packer:
         entities, relationships = self._entities(places), self._relationships(places, edges)
         ids: dict[RecordKind, tuple[str, ...]] = {
             "report": (),
-            "entity": tuple(self._elements.entities.ids[place] for place in places),
+            "entity": tuple(self._elements.entities.ids.gather(places)),
             "claim": (),
-            "relationship": tuple(self._elements.relationships.ids[edge] for edge in edges),
+            "relationship": tuple(self._elements.relationships.ids.gather(edges)),
         }
         return shorten_texts(entities, relationships, ids, self._count, self._limit)
 

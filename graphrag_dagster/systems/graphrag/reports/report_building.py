@@ -7,7 +7,6 @@ from queue import SimpleQueue
 from types import MappingProxyType, TracebackType
 from typing import Any, Generic, TypeVar
 
-import numpy as np
 import polars as pl
 
 from graphrag_dagster.errors import EngineError
@@ -134,8 +133,7 @@ def by_urgency(communities: Iterable[dict[str, Any]], elements: Elements, limit:
     begun last it would keep all waiting. Sizes are told from the lengths of texts, before anything is packed.
     """
     entities, edges = (
-        np.fromiter(map(len, rows.texts), np.int64, len(rows.texts))
-        for rows in (elements.entities, elements.relationships)
+        rows.texts.str.len_chars().to_numpy() for rows in (elements.entities, elements.relationships)
     )
     size = {
         name: int(entities[one.members].sum() + edges[one.edges].sum())
@@ -242,7 +240,7 @@ def _shown_names(
     for name in communities:
         places.update(elements.communities[name].members.tolist())
         places.update(node.entity for node in attached.get(name, ()))
-    return {elements.names[place] for place in places}
+    return set(elements.names.gather(sorted(places)))
 
 
 def _write_all(
@@ -259,6 +257,7 @@ def _write_all(
     """Write the reports of communities, those first that come first; ``below`` are all that there are."""
     unwritten = Counter(community["parent_id"] for community in communities)
     waiting: dict[str, _Community] = {}
+    left = {community["community_id"] for community in communities}
 
     def packed_first(some: Sequence[_Community]) -> Iterator[_Packed]:
         """Those of some communities whose report depends on no other; the others wait."""
@@ -279,9 +278,10 @@ def _write_all(
 
     def take(written: Iterable[tuple[_Packed, WrittenReport]]) -> None:
         for (community, context), report in written:
-            below[community["community_id"]] = report
-            above = community["parent_id"]
+            name, above = community["community_id"], community["parent_id"]
+            left.discard(name)
             unwritten[above] -= 1
+            _keep_for_above(below, report, name, above if above in left else None, elements)
             if not unwritten[above] and (parent := waiting.pop(above, None)):
                 begin([_pack_contexts(parent, elements, packer, below)])
             rows.add(community, context, report)
@@ -292,6 +292,16 @@ def _write_all(
             begin(packed_first(some))
             take(waves.results(at_once))
         take(waves.results())
+
+
+def _keep_for_above(
+    below: dict[str, WrittenReport], report: WrittenReport, name: str, above: str | None, elements: Elements
+) -> None:
+    """Keep a report at hand for the one above, if that is still to be written; those below it were for it."""
+    for child in elements.communities[name].children:
+        below.pop(child, None)
+    if above is not None:
+        below[name] = report
 
 
 def _pack_contexts(

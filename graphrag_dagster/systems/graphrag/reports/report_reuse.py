@@ -219,7 +219,9 @@ def _digests(texts: Iterable[str]) -> _Digests:
 def _entity_digests(elements: Elements) -> _Digests:
     """Of each entity: its row, and the claims about it."""
     claims = list(map("\n".join, zip(elements.claims.ids, elements.claims.texts, strict=True)))
-    rows = zip(elements.entities.ids, elements.entities.texts, elements.entity_values, strict=True)
+    rows = zip(
+        elements.entities.ids, elements.entities.texts, elements.entity_values.iter_rows(), strict=True
+    )
     about = (elements.claims_of.get(place, ()) for place in range(len(elements.entity_values)))
     return _digests(
         "\n".join([name, text, *map(str, values), *(claims[one] for one in found)])
@@ -229,7 +231,10 @@ def _entity_digests(elements: Elements) -> _Digests:
 
 def _edge_digests(elements: Elements) -> _Digests:
     rows = zip(
-        elements.relationships.ids, elements.relationships.texts, elements.relationship_values, strict=True
+        elements.relationships.ids,
+        elements.relationships.texts,
+        elements.relationship_values.iter_rows(),
+        strict=True,
     )
     return _digests("\n".join([name, text, *map(str, values)]) for name, text, values in rows)
 

@@ -32,6 +32,8 @@ from graphrag_dagster.systems.graphrag.reports.report_reuse import (
 
 #: Rows that are held as Python's objects at once.
 _AT_ONCE = 2_000
+#: Stands for the tokens of a report until all are written.
+_NOT_COUNTED = -1
 #: As the columns of ``reports.report_contexts`` stand.
 _COUNTED: tuple[RecordKind, ...] = ("entity", "relationship", "claim", "report")
 
@@ -86,8 +88,7 @@ class ReportRows:
         self._references = references
         self._count = count
         self._fingerprints = fingerprints
-        #: Rows of ``reports.community_reports`` but for the tokens, which follow the content.
-        self._reports: list[tuple[tuple[object, ...], str, tuple[object, ...]]] = []
+        self._reports = _Collected(COMMUNITY_REPORTS)
         self._findings = _Collected(REPORT_FINDINGS)
         self._cited = _Collected(REPORT_REFERENCES)
         self._contexts = _Collected(REPORT_CONTEXTS)
@@ -122,7 +123,7 @@ class ReportRows:
         rated = _rating(written.rating), without_citations(written.rating_explanation)
         told = written.engine, written.problem, written.usage.repaired
         before = (*_keys(community), title, summary, *rated)
-        self._reports.append((before, markdown(title, summary, findings), told))
+        self._reports.add([(*before, markdown(title, summary, findings), _NOT_COUNTED, *told)])
         self._findings.add((report_id, position, *texts) for position, texts in enumerate(findings))
         self._contexts.add([_context_row(report_id, context)])
         self._shown.add(_shown_rows(report_id, context.ids))
@@ -136,7 +137,7 @@ class ReportRows:
         report_id = str(community["community_id"])
         rated = _rating(kept.rating), kept.rating_explanation
         before = (*_keys(community), kept.title, kept.summary, *rated)
-        self._reports.append((before, kept.content, (IMPORTED, None, 0)))
+        self._reports.add([(*before, kept.content, _NOT_COUNTED, IMPORTED, None, 0)])
         self._cite(report_id, -1, references_cited_elsewhere(kept.summary, kept.cited))
         for position, (summary, explanation) in enumerate(kept.findings):
             self._findings.add([(report_id, position, summary, explanation)])
@@ -146,12 +147,11 @@ class ReportRows:
         """Return what was collected."""
         # Counted now, since each count lets other threads in and waits for them: while many call a model,
         # that would keep the next requests from being made.
-        for _, content, _ in self._reports:
-            if content not in self._tokens:
-                self._tokens[content] = self._count(content)
-        rows = ((*before, content, self._tokens[content], *told) for before, content, told in self._reports)
+        reports = self._reports.frame()
+        known = self._tokens
+        tokens = [known[text] if text in known else self._count(text) for text in reports["content"]]
         return ReportFrames(
-            COMMUNITY_REPORTS.frame_of(rows),
+            reports.with_columns(tokens=pl.Series(tokens, dtype=reports.schema["tokens"])),
             self._findings.frame(),
             self._cited.frame(),
             self._contexts.frame(),
@@ -198,7 +198,8 @@ def _context_row(report_id: str, context: PackedContext) -> tuple[object, ...]:
     )
 
 
-_COUNTED_AS = {"report": "reports", "entity": "entities", "claim": "claims", "relationship": "relationships"}
+#: The columns of ``reports.report_contexts`` that count rows, by their kind.
+COUNTED_AS = {"report": "reports", "entity": "entities", "claim": "claims", "relationship": "relationships"}
 
 
 def check_context_rows(
@@ -212,13 +213,13 @@ def check_context_rows(
         records: the ids that there are, by kind of row.
     """
     found = context_rows.group_by("report_id").agg(
-        (pl.col("kind") == kind).sum().alias(f"{name}_found") for kind, name in _COUNTED_AS.items()
+        (pl.col("kind") == kind).sum().alias(f"{name}_found") for kind, name in COUNTED_AS.items()
     )
     counted = contexts.join(found, on="report_id", how="left").with_columns(
-        pl.col(f"{name}_found").fill_null(0) for name in _COUNTED_AS.values()
+        pl.col(f"{name}_found").fill_null(0) for name in COUNTED_AS.values()
     )
     problems = []
-    for kind, name in _COUNTED_AS.items():
+    for kind, name in COUNTED_AS.items():
         wrong = counted.filter(pl.col(name) != pl.col(f"{name}_found"))
         problems += [
             f"{report_id}: {found} {kind} rows, its context has {there}"

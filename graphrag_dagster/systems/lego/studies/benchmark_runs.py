@@ -319,6 +319,6 @@ class StudyProgress:
         if not self.unsaved:
             return
         begin = monotonic()
-        self.here.warehouse.write_all(self.here.corpus, self.frames())
+        self.here.warehouse.write_all(self.here.corpus, dict(self.frames()))
         self.saved_at = monotonic()
         self.saving_took, self.unsaved = self.saved_at - begin, False
