@@ -24,7 +24,7 @@ from graphrag_dagster.systems.graphrag.resolution.name_clustering import (
     decisions_of,
     verdict_on,
 )
-from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import ComparedPairs, Comparing
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import (
     Corpus,
     NameMention,
@@ -56,8 +56,8 @@ class NameQuestion:
 
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[NameQuestion]], Sequence[Ruling]]
-#: Gives the pairs of a scope that something speaks for or a veto against, and how many are left out.
-_Compare = Callable[[ScopeNames], tuple[list[ScoredPair], int]]
+#: Compares the names of a scope.
+_Compare = Callable[[ScopeNames], ComparedPairs]
 #: Where names of a scope stand.
 _Places = Callable[[ScopeNames, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
 
@@ -68,7 +68,7 @@ class Resolution:
 
     Attributes:
         scopes: the documents in order, then the corpus.
-        decisions: what was decided of pairs, but for those that nothing spoke for.
+        people: what people decided.
         heads: for each spelling of a document the full name that it stands for there.
         entities: for each spelling of a document the title and type of its entity.
         namesakes: names that are spelled alike and are not one.
@@ -76,11 +76,16 @@ class Resolution:
     """
 
     scopes: tuple[ComparedNames, ...]
-    decisions: tuple[NameDecision, ...]
+    people: Decisions
     heads: dict[Spelling, Name]
     entities: dict[Spelling, Name]
     namesakes: list[set[Name]]
     unused: tuple[NameRuling, ...]
+
+    @property
+    def decisions(self) -> Iterator[NameDecision]:
+        """What was decided of pairs, but for those that nothing spoke for."""
+        return (one for scope in self.scopes for one in decisions_of(scope, self.people))
 
 
 def resolve(
@@ -116,26 +121,26 @@ def resolve(
         document: of_document(document, list(of_it), sentences)
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
+    ordered.clear()
     local = [
-        _cluster_names(names, *compare(names), links.get(document, everywhere), {})
+        _cluster_names(names, compare(names), links.get(document, everywhere), {})
         for document, names in found.items()
     ]
     if judge is not None:
         local = _rule_open_pairs(local, judge, places_in_document, {})
-    return _resolve_between_documents(found, local, said, everywhere, titles or {}, compare, judge)
+    return _resolve_between_documents(found, local, said, titles or {}, compare, judge)
 
 
 def _resolve_between_documents(
     documents: Mapping[str, ScopeNames],
     local: Sequence[ComparedNames],
     said: Decisions,
-    everywhere: DecisionLinks,
     titles: Mapping[str, str],
     compare: _Compare,
     judge: Judge | None,
 ) -> Resolution:
     """Resolve the names between documents; ``local`` is what came of the names of each."""
-    corpus, heads = Corpus(everywhere, titles), dict[Spelling, Name]()
+    corpus, heads = Corpus(said, titles), dict[Spelling, Name]()
     for document, one in zip(documents, local, strict=True):
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
@@ -148,14 +153,14 @@ def _resolve_between_documents(
     def places(_: ScopeNames, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
         return places_in_documents(documents, known, wanted)
 
-    whole = _cluster_names(full, *compare(full), said.links(between=True), bearing)
+    whole = _cluster_names(full, compare(full), said.links(between=True), bearing)
     if judge is not None:
         (whole,) = _rule_open_pairs([whole], judge, places, bearing)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     return Resolution(
         scopes,
-        tuple(one for scope in scopes for one in decisions_of(scope, said)),
+        said,
         heads,
         {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
         namesakes,
@@ -207,7 +212,8 @@ def _rule_open_pairs(
         if pairs:
             one, of_scope = compared[at], {pair.pair: next(rulings) for pair in pairs}
             now = [p.with_ruling(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
-            ruled[at] = _cluster_names(one.names, now, one.left_out, one.links, bearing)
+            again = ComparedPairs(now, one.vetoed, one.left_out)
+            ruled[at] = _cluster_names(one.names, again, one.links, bearing)
     return ruled
 
 
@@ -220,8 +226,7 @@ def _questions(found: ScopeNames, pairs: Sequence[ScoredPair], places: _Places) 
 
 def _cluster_names(
     found: ScopeNames,
-    pairs: list[ScoredPair],
-    left_out: int,
+    compared: ComparedPairs,
     links: DecisionLinks,
     bearing: Mapping[Name, int],
 ) -> ComparedNames:
@@ -231,25 +236,24 @@ def _cluster_names(
         if numbers[0] is not None and numbers[0] == numbers[1] and not links.are_same(first[0], second[0]):
             return True
         return bool(links.different) and any(
-            links.are_different(a, b) for a in found.known[one] for b in found.known[other]
+            links.are_different(a, b) for a in found.known(one) for b in found.known(other)
         )
 
-    clustering = clusters(pairs, _human_groups(found.known, links, apart), apart)
+    pairs, vetoed, left_out = compared
+    clustering = clusters(pairs, vetoed, _human_groups(found, links, apart), apart)
     titles = _titles(clustering.roots, found, pairs)
     return ComparedNames(
-        found, pairs, left_out, clustering, [titles[root] for root in clustering.roots], links
+        found, pairs, vetoed, left_out, clustering, [titles[root] for root in clustering.roots], links
     )
 
 
-def _human_groups(
-    known: Sequence[set[str]], links: DecisionLinks, apart: Callable[[int, int], bool]
-) -> list[int]:
+def _human_groups(found: ScopeNames, links: DecisionLinks, apart: Callable[[int, int], bool]) -> list[int]:
     """Return for each name the smallest that a person says is the same."""
-    groups = list(range(len(known)))
+    groups = list(range(len(found.names)))
     if not links.roots:
         return groups
     first: dict[str, int] = {}
-    spoken = [{normalise(name) for name in names if links.is_decided(name)} for names in known]
+    spoken = [{normalise(name) for name in found.known(place) if links.is_decided(name)} for place in groups]
     there: dict[str, set[str]] = defaultdict(set)
     for key in set().union(*spoken):
         there[links.root(key)].add(key)

@@ -1,8 +1,10 @@
 """The probability that two names are one, by fitted weights, with the reason in words."""
 
+import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -25,7 +27,6 @@ from graphrag_dagster.systems.graphrag.resolution.name_features import (
     PARTS,
     NameScope,
     Pair,
-    ShortForms,
     features,
     given_names_agree,
     short_forms,
@@ -35,8 +36,8 @@ from graphrag_dagster.systems.graphrag.resolution.name_parsing import OPPOSITES,
 _SHORT = frozenset({"acronym", "loose_acronym"})
 _PARTS = PARTS | {"family_alone", "given_alone", "without_middle"}
 _DEFINED = frozenset({"defined", "called"})
-_SIGNS = frozenset("+#%°$€£¥")
 _CLOSED = frozenset({"time", "number"})
+_OPPOSED = frozenset().union(*OPPOSITES)
 
 
 def veto(one: ParsedName, other: ParsedName, found: dict[str, float], *, within_document: bool) -> str:
@@ -50,9 +51,8 @@ def veto(one: ParsedName, other: ParsedName, found: dict[str, float], *, within_
     """
     if (one.bare or other.bare) and _squeezed(one) != _squeezed(other) and not found.keys() & _DEFINED:
         return "a name of a single letter, or of none, is one only with itself"
-    signs, others = _distinguishing_signs(one), _distinguishing_signs(other)
-    if signs != others and not found.keys() & _DEFINED:
-        return f"signs differ: {signs or 'none'} and {others or 'none'}"
+    if one.signs != other.signs and not found.keys() & _DEFINED:
+        return f"signs differ: {one.signs or 'none'} and {other.signs or 'none'}"
     if one.words == other.words and one.kind == other.kind:
         return _person_veto(one, other) or _legal_form_veto(one, other)
     return (
@@ -64,11 +64,6 @@ def veto(one: ParsedName, other: ParsedName, found: dict[str, float], *, within_
         or _generic_veto(one, other, found)
         or ("" if within_document else _short_form_veto(found))
     )
-
-
-def _distinguishing_signs(name: ParsedName) -> str:
-    """Return the signs that make another thing of a name ("S9+", "C#", "10 %")."""
-    return "".join(sorted(set(name.name) & _SIGNS))
 
 
 def _squeezed(name: ParsedName) -> str:
@@ -135,6 +130,8 @@ def _part_type_veto(one: ParsedName, other: ParsedName, found: dict[str, float])
 
 
 def _opposite_veto(one: ParsedName, other: ParsedName) -> str:
+    if _OPPOSED.isdisjoint(one.words) or _OPPOSED.isdisjoint(other.words):
+        return ""
     for words in OPPOSITES:
         first, second = words.intersection(one.words), words.intersection(other.words)
         if first and second and first != second:
@@ -158,8 +155,6 @@ def _short_form_veto(found: dict[str, float]) -> str:
         return "no document says what the letters stand for"
     return ""
 
-
-_LITTLE: dict[str, float] = {}
 
 Band = Literal["merge", "ask", "apart"]
 
@@ -211,7 +206,7 @@ class ScoredPair:
 
     Attributes:
         rule: by which they were found, see :data:`.candidates.RULES`.
-        features: those that are not zero.
+        features: those that are not zero, as the table has them.
         score: probability that they are one, by the weights alone.
         veto: why they cannot be one; empty where they can.
         band: what follows.
@@ -221,7 +216,7 @@ class ScoredPair:
 
     pair: Pair
     rule: str
-    features: dict[str, float]
+    features: str
     score: float
     veto: str
     band: Band
@@ -241,43 +236,34 @@ class ScoredPair:
         """The reason: a model's, else the veto, else the features in words, the weightiest first."""
         if self.ruling and self.ruling.reason:
             return self.ruling.reason
-        if self.veto:
-            return self.veto
-        by_weight = sorted(self.features, key=lambda name: (-abs(WEIGHTS[name] * self.features[name]), name))
-        return "; ".join(REASONS[name] for name in by_weight) or "nothing in common"
+        return self.veto or _in_words(self.features)
 
 
-def score_pairs(
-    scope: NameScope, pairs: Mapping[Pair, str], note: Callable[[ScoredPair], None] | None = None
-) -> list[ScoredPair]:
-    """Return the pairs of a scope that something speaks for or a veto against, in order.
+@lru_cache(maxsize=10_000)
+def _in_words(features: str) -> str:
+    values = json.loads(features)
+    by_weight = sorted(values, key=lambda name: (-abs(WEIGHTS[name] * values[name]), name))
+    return "; ".join(REASONS[name] for name in by_weight) or "nothing in common"
 
-    Args:
-        scope: the names.
-        pairs: that are compared, each with the rule that found it.
-        note: is told of all of them, in order; what speaks little for a pair is known to it alone.
-    """
+
+def score_pairs(scope: NameScope, pairs: Mapping[Pair, str]) -> Iterator[ScoredPair]:
+    """Yield the pairs of a scope with what speaks for them, each found by a rule."""
     forms = short_forms(scope, pairs)
-    kept: list[ScoredPair] = []
-    for pair, rule in pairs.items():
-        one = _score_pair(scope, pair, rule, forms)
-        if note is not None:
-            note(one)
-        if one.band != "apart" or one.score >= ASK:
-            kept.append(one)
-        elif one.veto:
-            kept.append(replace(one, features=_LITTLE))
-    return kept
-
-
-def _score_pair(scope: NameScope, pair: Pair, rule: str, forms: ShortForms) -> ScoredPair:
-    one, other = (scope.names[place] for place in pair)
-    values = features(scope, pair, forms)
     within = scope.document is not None
-    against = veto(one, other, values, within_document=within)
-    score = probability(values)
-    short = forms.how[pair][0] if pair in forms.how else None
-    return ScoredPair(pair, rule, values, score, against, _band(score, against, within), short)
+    for pair, rule in pairs.items():
+        values = features(scope, pair, forms)
+        one, other = map(scope.parsed, pair)
+        against = veto(one, other, values, within_document=within)
+        written, score = _weighed(tuple(values.items()))
+        short = forms.how[pair][0] if pair in forms.how else None
+        yield ScoredPair(pair, rule, written, score, against, _band(score, against, within), short)
+
+
+# Of many pairs few features differ, and those that are alike are kept once.
+@lru_cache(maxsize=10_000)
+def _weighed(values: tuple[tuple[str, float], ...]) -> tuple[str, float]:
+    """Return features as the table has them, and the probability that follows."""
+    return json.dumps(dict(values)), probability(dict(values))
 
 
 def probability(values: dict[str, float]) -> float:

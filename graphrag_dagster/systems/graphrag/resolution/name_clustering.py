@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graphrag_dagster.kernel.tasks.name_judging_ports import Ruling
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.feature_weights import ASK
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import DecisionLinks, Decisions, NameRuling
 from graphrag_dagster.systems.graphrag.resolution.match_probability import ScoredPair
+from graphrag_dagster.systems.graphrag.resolution.name_features import Pair
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 
@@ -52,7 +56,10 @@ class _Clusters:
 
 
 def clusters(
-    pairs: Sequence[ScoredPair], groups: Sequence[int], apart: Callable[[int, int], bool]
+    pairs: Sequence[ScoredPair],
+    vetoed: NDArray[np.int64],
+    groups: Sequence[int],
+    apart: Callable[[int, int], bool],
 ) -> NameClustering:
     """Return the clusters of names.
 
@@ -64,16 +71,18 @@ def clusters(
     "Ada Rusk Jones"), else stays as it is.
 
     Args:
-        pairs: that were compared; others are not merged.
+        pairs: that something speaks for; others are not merged.
+        vetoed: that nothing speaks for and a veto against.
         groups: for each name the smallest name that a person says is the same, or the name itself.
         apart: whether a person says that two names are different.
     """
     shorts = _shorts(pairs)
     state = _Clusters(groups, apart)
-    same = [one for one in pairs if "same_key" in one.features or one.veto]
-    _link(state, _linkage(state.root_of, same, ()))
-    _link(state, _linkage(state.root_of, pairs, shorts))
-    merging, vetoed = _partners(pairs)
+    against = [one.pair for one in pairs if one.veto] + _vetoes_that_count(pairs, vetoed, groups)
+    same = [one for one in pairs if '"same_key"' in one.features]
+    _link(state, _linkage(state.root_of, same, against, ()))
+    _link(state, _linkage(state.root_of, pairs, against, shorts))
+    merging, refusing = _partners((one.pair for one in pairs if one.band == "merge"), against)
     parts = {
         (one.pair[one.short], one.pair[1 - one.short])
         for one in pairs
@@ -81,13 +90,24 @@ def clusters(
     }
     ambiguous: dict[int, tuple[int, ...]] = {}
     for name in sorted(shorts, key=lambda name: (shorts[name], name)):
-        fitting = _fitting_clusters(state, merging, vetoed, shorts, name)
+        fitting = _fitting_clusters(state, merging, refusing, shorts, name)
         if innermost := _innermost(state, fitting, parts):
             state.join(state.root_of[name], innermost[0])
         elif fitting:
             ambiguous[name] = fitting
     smallest = {root: min(members) for root, members in state.members.items()}
     return NameClustering(tuple(smallest[root] for root in state.root_of), ambiguous)
+
+
+def _vetoes_that_count(
+    pairs: Iterable[ScoredPair], vetoed: NDArray[np.int64], groups: Sequence[int]
+) -> list[Pair]:
+    """Return the vetoes between names that both may come to be one with others."""
+    if not len(vetoed):
+        return []
+    joined = np.bincount(groups, minlength=len(groups))[groups] > 1
+    joined[[place for one in pairs if one.band != "apart" for place in one.pair]] = True
+    return [(one, other) for one, other in vetoed[joined[vetoed].all(axis=1)].tolist()]
 
 
 def _shorts(pairs: Iterable[ScoredPair]) -> dict[int, int]:
@@ -107,21 +127,18 @@ def _shorts(pairs: Iterable[ScoredPair]) -> dict[int, int]:
     return {name: depth(name) for name in sorted(fuller)}
 
 
-def _partners(pairs: Iterable[ScoredPair]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return for each name those it may be merged with, and those it cannot be."""
-    merging: dict[int, list[int]] = defaultdict(list)
-    vetoed: dict[int, list[int]] = defaultdict(list)
-    for one in pairs:
-        for name, other in (one.pair, one.pair[::-1]):
-            if one.band == "merge":
-                merging[name].append(other)
-            elif one.veto:
-                vetoed[name].append(other)
-    return merging, vetoed
+def _partners(*kinds: Iterable[Pair]) -> Iterator[dict[int, list[int]]]:
+    """Yield for each name its partners in pairs, for each kind of pairs."""
+    for pairs in kinds:
+        found: dict[int, list[int]] = defaultdict(list)
+        for one, other in pairs:
+            found[one].append(other)
+            found[other].append(one)
+        yield found
 
 
 def _linkage(
-    roots: Sequence[int], pairs: Iterable[ScoredPair], shorts: Container[int]
+    roots: Sequence[int], pairs: Iterable[ScoredPair], against: Iterable[Pair], shorts: Container[int]
 ) -> dict[int, dict[int, float]]:
     """Return which clusters of full names may be joined, and how likely they are one.
 
@@ -129,18 +146,17 @@ def _linkage(
     veto speaks against another.
     """
     linkage: dict[int, dict[int, float]] = defaultdict(dict)
-    vetoed: list[tuple[int, int]] = []
     for one in pairs:
-        first, second = (roots[name] for name in one.pair)
-        if first == second or any(name in shorts for name in one.pair):
+        if one.band != "merge" or any(name in shorts for name in one.pair):
             continue
-        if one.band == "merge":
+        first, second = (roots[name] for name in one.pair)
+        if first != second:
             linkage[first][second] = linkage[second][first] = max(linkage[first].get(second, 0.0), one.score)
-        elif one.veto:
-            vetoed.append((first, second))
-    for first, second in vetoed:
-        linkage[first].pop(second, None)
-        linkage[second].pop(first, None)
+    for pair in against:
+        first, second = (roots[name] for name in pair)
+        if first in linkage and second in linkage and not any(name in shorts for name in pair):
+            linkage[first].pop(second, None)
+            linkage[second].pop(first, None)
     return linkage
 
 
@@ -208,7 +224,8 @@ class ComparedNames:
 
     Attributes:
         names: of a document, or the full names of all.
-        pairs: that something speaks for, or a veto against.
+        pairs: that something speaks for.
+        vetoed: pairs that nothing speaks for and a veto against.
         left_out: pairs of large blocks that were not compared.
         clustering: the clusters of the names.
         titles: for each name the one that stands for its cluster.
@@ -217,6 +234,7 @@ class ComparedNames:
 
     names: ScopeNames
     pairs: list[ScoredPair]
+    vetoed: NDArray[np.int64]
     left_out: int
     clustering: NameClustering
     titles: list[Name]
@@ -247,8 +265,9 @@ def decisions_of(done: ComparedNames, people: Decisions) -> Iterator[NameDecisio
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
     names, document = done.names.names, done.names.document
     links = done.links
-    known = done.names.known if links.roots or links.different else []
-    spoken = [place for place, of_it in enumerate(known) if any(map(links.is_mentioned, of_it))]
+    said_any = links.roots or links.different
+    places = range(len(names) if said_any else 0)
+    spoken = [place for place in places if any(map(links.is_mentioned, done.names.known(place)))]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
         if of_these := _human_decision_on(done, first, second):
@@ -271,7 +290,7 @@ def _human_decision_on(done: ComparedNames, first: int, second: int) -> tuple[st
     own = done.names.names[first][0], done.names.names[second][0]
     if done.links.has_decision(*own):
         return own
-    known = sorted(done.names.known[first]), sorted(done.names.known[second])
+    known = [sorted(done.names.known(place)) for place in (first, second)]
     # What both are called says nothing of the two.
     pairs = ((one, other) for one, other in product(*known) if normalise(one) != normalise(other))
     return next((pair for pair in pairs if done.links.has_decision(*pair)), None)

@@ -14,7 +14,10 @@ from graphrag_dagster.systems.graphrag.resolution.name_parsing import (
     PARTICLES,
     ParsedName,
     initials,
+    kind_of,
+    parse_name,
 )
+from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 
 Definition = Literal["bracketed", "called"]
 
@@ -29,6 +32,7 @@ _CALLED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_BETWEEN = 60
+_NONE = frozenset[str]()
 
 
 def definitions(
@@ -89,7 +93,6 @@ Pair = tuple[int, int]
 PARTS: Final = frozenset({"begins", "ends", "inside"})
 #: Below this likeness spellings are not alike at all.
 UNLIKE: Final = 0.7
-_PEOPLE = ("ians", "ian", "eans", "ean", "ans", "an", "ese", "ish", "i", "ic", "ns", "n", "s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +100,21 @@ class NameScope:
     """Names among which some are one: those of a document, or of a corpus.
 
     Attributes:
-        names: one a spelling and type.
+        names: spellings with types.
         sentences: for each name the numbers of the sentences it stands in; none in a corpus.
         definitions: pairs of positions that a text defines as one.
         document: the document; None for a corpus, in which no short form stands for a fuller one.
     """
 
-    names: Sequence[ParsedName]
-    sentences: Sequence[frozenset[int]]
+    names: Sequence[Name]
+    sentences: Sequence[Sequence[int]]
     definitions: Mapping[Pair, Definition]
     document: str | None
+
+    def parsed(self, place: int) -> ParsedName:
+        """Return a name taken apart; all of them together are too many to be kept."""
+        name, type_name = self.names[place]
+        return parse_name(name, kind_of(type_name))
 
 
 def short_form_of(short: ParsedName, full: ParsedName) -> str:
@@ -174,7 +182,7 @@ def short_place(scope: NameScope, pair: Pair) -> int | None:
 
 def features(scope: NameScope, pair: Pair, forms: ShortForms) -> dict[str, float]:
     """Return the features of a pair that are not zero, each from 0 to 1."""
-    one, other = (scope.names[place] for place in pair)
+    one, other = map(scope.parsed, pair)
     found = _full_name_features(one, other)
     if pair in forms.how:
         at, how = forms.how[pair]
@@ -187,15 +195,16 @@ def features(scope: NameScope, pair: Pair, forms: ShortForms) -> dict[str, float
         bracketed = "defined" if short_letters else "bracketed_place" if places else "bracketed"
         found[bracketed if how_defined == "bracketed" else how_defined] = 1.0
     found["types_differ"] = float(one.kind != other.kind)
-    together = scope.sentences[pair[0]] & scope.sentences[pair[1]]
-    fewest = min(len(scope.sentences[place]) for place in pair)
-    found["together"] = len(together) / fewest if fewest and not how_defined else 0.0
-    return {name: value for name, value in found.items() if value}
+    first, second = (scope.sentences[place] for place in pair)
+    if first and second and not how_defined:
+        found["together"] = len(set(first).intersection(second)) / min(len(first), len(second))
+    return {name: value for name, value in sorted(found.items()) if value}
 
 
 def _short_form_place(scope: NameScope, pair: Pair) -> tuple[int, str] | None:
-    for at, (short, full) in enumerate((pair, pair[::-1])):
-        if found := short_form_of(scope.names[short], scope.names[full]):
+    one, other = map(scope.parsed, pair)
+    for at, (short, full) in enumerate(((one, other), (other, one))):
+        if found := short_form_of(short, full):
             return at, found
     return None
 
@@ -204,8 +213,8 @@ def _unlike_names(scope: NameScope, fulls: Sequence[int]) -> set[int]:
     """Return one name of each person or thing among full names of which some may be variants."""
     kept: list[int] = []
     for full in fulls:
-        name = scope.names[full]
-        if not any(_variants(name, scope.names[other]) for other in kept):
+        name = scope.parsed(full)
+        if not any(_variants(name, scope.parsed(other)) for other in kept):
             kept.append(full)
     return set(kept)
 
@@ -216,43 +225,27 @@ def _variants(one: ParsedName, other: ParsedName) -> bool:
     return sorted(one.meaningful) == sorted(other.meaningful)
 
 
+@lru_cache(maxsize=100_000)
 def given_names_agree(one: str, other: str) -> bool:
     """Whether two given names may be one: equal, an initial, a nickname, or spelled nearly the same."""
     from rapidfuzz.distance import JaroWinkler
 
     if one == other or (min(len(one), len(other)) == 1 and one[0] == other[0]):
         return True
-    if NICKNAMES.get(one, frozenset()) & NICKNAMES.get(other, frozenset()):
+    if NICKNAMES.get(one, _NONE) & NICKNAMES.get(other, _NONE):
         return True
     return min(len(one), len(other)) > 3 and JaroWinkler.similarity(one, other) > 0.9
 
 
-@lru_cache(maxsize=100_000)
-def sound(word: str) -> str:
-    """Return how a word sounds in English (Metaphone)."""
-    from jellyfish import metaphone
-
-    return str(metaphone(word))
-
-
-@lru_cache(maxsize=100_000)
-def people_stem(word: str) -> str:
-    """Return a name of a place or of its people without the ending that tells which."""
-    for ending in _PEOPLE:
-        if word.endswith(ending) and len(word) - len(ending) > 3:
-            return word[: -len(ending)].rstrip("aeio")
-    return word.rstrip("aeioy")
-
-
 def countries(name: ParsedName) -> frozenset[str]:
     """Return the countries that a name is a name of, or of its people."""
-    return COUNTRIES.get(name.key, frozenset())
+    return COUNTRIES.get(name.key, _NONE)
 
 
 def _short_form_features(
     scope: NameScope, short: int, full: int, how: str, *, alone: bool
 ) -> dict[str, float]:
-    few, many = scope.names[short], scope.names[full]
+    few, many = scope.parsed(short), scope.parsed(full)
     found = {how: 1.0}
     if scope.document is not None:
         found["only" if how in PARTS else "only_person" if few.kind == "person" else "only_letters"] = float(
@@ -277,20 +270,21 @@ def _full_name_features(one: ParsedName, other: ParsedName) -> dict[str, float]:
             return {"same_key": 1.0} if one.address == other.address or one.given else {}
         return {"same_words": 1.0}
     found: dict[str, float] = {}
-    if "".join(one.words) == "".join(other.words):
+    if one.joined == other.joined:
         found["same_letters"] = 1.0
     elif sorted(one.words) == sorted(other.words):
         found["other_order"] = 1.0
     else:
-        likeness = ratio("".join(one.words), "".join(other.words)) / 100
+        likeness = ratio(one.joined, other.joined) / 100
         found["spelling"] = max(0.0, (likeness - UNLIKE) / (1 - UNLIKE))
-        found["sounds"] = float(tuple(map(sound, one.words)) == tuple(map(sound, other.words)))
+        found["sounds"] = float(one.sounds == other.sounds)
     if countries(one) & countries(other):
         found["country"] = 1.0
         found["country_letters"] = float(bool(one.acronym or other.acronym) and one.kind == other.kind)
     elif "person" not in {one.kind, other.kind}:
-        same_stems = list(map(people_stem, one.words)) == list(map(people_stem, other.words))
-        found["people" if "place" in {one.kind, other.kind} else "inflected"] = float(same_stems)
+        found["people" if "place" in {one.kind, other.kind} else "inflected"] = float(
+            one.stems == other.stems
+        )
     if one.given and other.given and one.family and one.family == other.family:
         found["given"] = float(given_names_agree(one.given[0], other.given[0]))
         found["middle_initial"] = float(_differ_by_middle_initial(one, other))

@@ -4,13 +4,14 @@ Between documents a score is that of the two names, whatever else is in the corp
 defines as one. In a document it is that of all its names, so that it stands as long as these do.
 """
 
-import json
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any, Final
+from sys import intern
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,17 +29,17 @@ from graphrag_dagster.systems.graphrag.resolution.name_features import (
     NameScope,
     Pair,
     countries,
-    people_stem,
+    given_names_agree,
     short_place,
-    sound,
 )
 from graphrag_dagster.systems.graphrag.resolution.name_parsing import (
     KINDS_OF_THINGS,
     NICKNAMES,
     Kind,
-    ParsedName,
     initials,
     parse_name,
+    people_stem,
+    sound,
 )
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
@@ -49,27 +50,34 @@ NEXT: Final = 8
 #: Rules by which names are found that may have next to nothing in common.
 SHARING_LITTLE: Final = frozenset({"word", "prefix"})
 _PREFIX: Final = 4
-_BLOCKS_AT_ONCE: Final = 200_000
+_NAMES_AT_ONCE: Final = 50_000
+_SPELLINGS_AT_ONCE: Final = 200_000
 #: Initials of names longer than this are nobody's letters.
 _MOST_LETTERS: Final = 8
 #: What a name shares with others, for each of the rules.
 _Values = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CandidatePairs:
-    """Pairs to be compared, in order, each with the first rule that found it, and how many were left out.
-
-    ``left_out`` counts pairs of large blocks, once for every such block they share, though a smaller block
-    may have found them.
-    """
-
-    pairs: dict[Pair, str]
-    left_out: int
-
-
 #: What names share that are compared, the surest first.
 RULES: Final = ("key", "letters", "nickname", "country", "sound", "word", "prefix")
+_FOUND_BY: Final = np.array((*RULES, "definition"), np.object_)
+_LETTERS: Final = RULES.index("letters")
+_LITTLE: Final = [RULES.index(rule) for rule in sorted(SHARING_LITTLE)]
+#: More than there are blocks of a rule.
+_BLOCKS: Final = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePairs:
+    """Pairs to be compared, each with the first rule that found it, and how many were left out.
+
+    Pairs of one block follow each other. ``left_out`` counts pairs of large blocks, once for every such block
+    they share, though a smaller block may have found them.
+    """
+
+    pairs: NDArray[np.int64]
+    rules: NDArray[np.object_]
+    left_out: int
 
 
 def candidates(scope: NameScope) -> CandidatePairs:
@@ -81,53 +89,83 @@ def candidates(scope: NameScope) -> CandidatePairs:
     more than a word or a beginning where they are spelled alike: nothing else could speak for them. What a
     text defines as one is compared in any case.
     """
-    names, within_document = scope.names, scope.document is not None
-    in_order, values = _in_order(names), [_values(name.name, name.kind) for name in names]
-    joined = ["".join(name.words) for name in names]
-    lettered = np.array([bool(name.acronym) for name in names], np.bool_)
-    found = [np.array([one * len(names) + other for one, other in sorted(scope.definitions)], np.int64)]
-    rules = ["definition"]
-    left_out = 0
-    for at, rule in enumerate(RULES):
-        if rule == "letters" and not within_document:
-            continue
-        blocks = _blocks(values, in_order, at)
-        ends, over = _neighbours(blocks), _skipped_pairs(blocks)
-        if rule == "letters":
-            ends = ends[:, lettered[ends[0]] != lettered[ends[1]]]
-        if rule in SHARING_LITTLE and not within_document:
-            ends = _pairs_spelled_alike(joined, ends)
-        found.append(np.unique(ends.min(axis=0) * len(names) + ends.max(axis=0)))
-        rules.append(rule)
-        left_out += over
-    by = np.repeat(np.arange(len(found)), list(map(len, found)))
-    codes, first = np.unique(np.concatenate(found), return_index=True)
-    pairs = {
-        (code // len(names), code % len(names)): rules[by[at]]
-        for code, at in zip(codes.tolist(), first.tolist(), strict=True)
-    }
-    return CandidatePairs(pairs, left_out)
+    count, blocks = len(scope.names), _Blocks(scope)
+    found = [np.array([one * count + other for one, other in sorted(scope.definitions)], np.int64)]
+    rules = [np.full(len(found[0]), len(RULES))]
+    for rule, ends in blocks.neighbours():
+        kept = (rule != _LETTERS) | (blocks.lettered[ends[0]] != blocks.lettered[ends[1]])
+        if scope.document is None:
+            little = np.flatnonzero(np.isin(rule, _LITTLE))
+            kept[little] = _spelled_alike(blocks.joined, ends[:, little])
+        found.append((ends.min(axis=0) * count + ends.max(axis=0))[kept])
+        rules.append(rule[kept])
+    codes = np.concatenate(found)
+    first = np.sort(np.unique(codes, return_index=True)[1])
+    pairs = np.stack(np.divmod(codes[first], count), axis=1)
+    return CandidatePairs(pairs, _FOUND_BY[np.concatenate(rules)[first]], blocks.left_out)
 
 
-def left_out(scope: NameScope) -> int:
-    """Return how many pairs of large blocks :func:`candidates` leaves out, without looking for the others."""
-    in_order = _in_order(scope.names)
-    values = [_values(name.name, name.kind) for name in scope.names]
-    within_document = scope.document is not None
-    return sum(
-        _skipped_pairs(_blocks(values, in_order, at))
-        for at, rule in enumerate(RULES)
-        if rule != "letters" or within_document
-    )
+class _Blocks:
+    """The names of a scope by what they share, rule by rule; those of a block in the order of spellings.
+
+    ``left_out`` is the number of pairs of large blocks that are not compared, ``joined`` the letters of each
+    name, ``lettered`` whether it is an acronym.
+    """
+
+    def __init__(self, scope: NameScope) -> None:
+        known: list[dict[str, int]] = [{} for _ in RULES]
+        places, blocks, spelled = array("q"), array("q"), list[tuple[str, str]]()
+        self.joined = list[str]()
+        lettered = bytearray()
+        for place in range(len(scope.names)):
+            name = scope.parsed(place)
+            spelled.append((name.key, name.name))
+            self.joined.append(name.joined)
+            lettered.append(bool(name.acronym))
+            for rule, values in enumerate(_values(name.name, name.kind)):
+                if rule != _LETTERS or scope.document is not None:
+                    for value in values:
+                        places.append(place)
+                        blocks.append(known[rule].setdefault(value, rule * _BLOCKS + len(known[rule])))
+        self.lettered = np.frombuffer(lettered, np.bool_)
+        order = np.empty(len(spelled), np.int64)
+        order[sorted(range(len(spelled)), key=spelled.__getitem__)] = np.arange(len(spelled))
+        of, self._places = np.array(blocks, np.int64), np.array(places, np.int64)
+        sort = np.lexsort((order[self._places], of))
+        of, self._places = of[sort], self._places[sort]
+        first = np.flatnonzero(np.diff(of, prepend=-1))
+        sizes = np.diff(first, append=len(of))
+        reach = np.where(sizes <= WHOLE_BLOCK, sizes - 1, NEXT)
+        self.left_out = int(((sizes - reach) * (sizes - reach - 1) // 2).sum())
+        self._rules = of // _BLOCKS
+        behind = np.repeat(first + sizes, sizes) - np.arange(len(of)) - 1
+        self._following = np.minimum(np.repeat(reach, sizes), behind)
+
+    def neighbours(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the rules by which pairs are found, and both ends of them, some pairs at a time."""
+        for begin in range(0, len(self._places), _NAMES_AT_ONCE):
+            following = self._following[begin : begin + _NAMES_AT_ONCE]
+            one = np.repeat(np.arange(begin, begin + len(following)), following)
+            other = one + 1 + np.arange(len(one)) - np.repeat(following.cumsum() - following, following)
+            yield self._rules[one], np.stack((self._places[one], self._places[other]))
 
 
-def _in_order(names: Sequence[ParsedName]) -> list[int]:
-    return sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place))
+def _spelled_alike(joined: Sequence[str], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return of which pairs the letters are spelled alike."""
+    from rapidfuzz.fuzz import ratio
+    from rapidfuzz.process import cpdist
+
+    alike = np.empty(ends.shape[1], np.bool_)
+    for at in range(0, ends.shape[1], _SPELLINGS_AT_ONCE):
+        some = slice(at, at + _SPELLINGS_AT_ONCE)
+        one, other = ([joined[place] for place in places] for places in ends[:, some].tolist())
+        alike[some] = cpdist(one, other, scorer=ratio, score_cutoff=100 * UNLIKE, dtype=np.uint8) > 0
+    return alike
 
 
 def forget_names() -> None:
     """Forget names taken apart and what they share with others: of use only while names are compared."""
-    for cached in (_values, parse_name, sound, people_stem):
+    for cached in (_values, parse_name, sound, people_stem, given_names_agree):
         cached.cache_clear()
 
 
@@ -147,11 +185,11 @@ def _values(text: str, kind: Kind) -> _Values:
         groups = NICKNAMES.get(name.given[0], ())
         shorter = (*groups, f"{name.given[0][0]}.")
         nicknames = (f"{one} {name.words[-1]}" for one in shorter)
-    stems = () if kind == "person" else (" ".join(map(people_stem, name.words)),)
+    stems = () if kind == "person" else (" ".join(name.stems),)
     common = frozenset() if kind == "person" else KINDS_OF_THINGS
     words = (word for word in name.meaningful if word not in common and not word[:1].isdigit())
     by_rule: tuple[Iterable[str], ...] = (
-        (name.key, "".join(name.words)),
+        (name.key, name.joined),
         letters,
         nicknames,
         (*countries(name), *stems),
@@ -159,56 +197,15 @@ def _values(text: str, kind: Kind) -> _Values:
         (*words, *name.nicknames),
         (name.key[:_PREFIX],),
     )
-    return tuple(tuple(set(filter(str.strip, values))) for values in by_rule)
+    return tuple(tuple(dict.fromkeys(filter(str.strip, values))) for values in by_rule)
 
 
-def _blocks(values: Sequence[_Values], in_order: Sequence[int], rule: int) -> list[list[int]]:
-    """Return the places of names that share a value by a rule, where several do, in order."""
-    blocks: dict[str, list[int]] = defaultdict(list)
-    for place in in_order:
-        for value in values[place][rule]:
-            blocks[value].append(place)
-    return [block for block in blocks.values() if len(block) > 1]
-
-
-def _block_reach(block: Sequence[int]) -> int:
-    return len(block) - 1 if len(block) <= WHOLE_BLOCK else NEXT
-
-
-def _skipped_pairs(blocks: Sequence[Sequence[int]]) -> int:
-    """Number of pairs of large blocks that are skipped."""
-    apart = [len(block) - _block_reach(block) for block in blocks]
-    return sum(size * (size - 1) // 2 for size in apart)
-
-
-def _neighbours(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
-    """Return both ends of the pairs of each block."""
-    one: list[int] = []
-    other: list[int] = []
-    for block in blocks:
-        for by in range(1, _block_reach(block) + 1):
-            one += block[:-by]
-            other += block[by:]
-    return np.array((one, other), np.int64)
-
-
-def _pairs_spelled_alike(joined: Sequence[str], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the pairs whose letters are spelled alike."""
-    from rapidfuzz.fuzz import ratio
-    from rapidfuzz.process import cpdist
-
-    kept = [np.empty((2, 0), np.int64)]
-    for at in range(0, ends.shape[1], _BLOCKS_AT_ONCE):
-        some = ends[:, at : at + _BLOCKS_AT_ONCE]
-        one, other = ([joined[place] for place in places] for places in some.tolist())
-        likeness = cpdist(one, other, scorer=ratio, score_cutoff=100 * UNLIKE, dtype=np.uint8)
-        kept.append(some[:, likeness > 0])
-    return np.concatenate(kept, axis=1)
-
-
-_AT_ONCE: Final = 2_000
+_AT_ONCE: Final = 20_000
 _NAME: Final = ["document_id", "name", "surface", "type", "places"]
+_NAMES: Final = ("one", "one_type", "other", "other_type")
+_SCORED: Final = ("rule", "features", "score", "veto", "band")
 _ENDS: Final = ("one_place", "other_place")
+_INFORMATIVE: Final = (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
 #: Features of a pair that a text defines as one.
 _DEFINED: Final = ("defined", "bracketed", "bracketed_place", "called")
 
@@ -233,6 +230,16 @@ class Earlier:
     aliases: pl.DataFrame
 
 
+class ComparedPairs(NamedTuple):
+    """The pairs of a scope: those that something speaks for in order, those that a veto alone speaks of, and
+    how many were left out.
+    """
+
+    pairs: list[ScoredPair]
+    vetoed: NDArray[np.int64]
+    left_out: int
+
+
 class Comparing:
     """Compares the names of scopes, and keeps all pairs as rows of ``resolution.candidates``.
 
@@ -246,98 +253,110 @@ class Comparing:
         if earlier is not None and names is not None:
             known, self._unchanged = earlier.candidates, _unchanged_documents(earlier.aliases, names)
         inside = known.filter(pl.col("document_id").is_in(list(self._unchanged)))
-        self._of_document = inside.partition_by("document_id", as_dict=True)
+        self._of_document: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+        for document, *row in (
+            inside.filter(_INFORMATIVE).select("document_id", *_NAMES, *_SCORED).iter_rows()
+        ):
+            self._of_document[document].append(tuple(row))
         # Rows that hold whatever else is in the corpus.
         defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
         self._between = known.filter(pl.col("document_id").is_null() & ~defined)
-        self._rows: list[Mapping[str, Any]] = []
-        self._frames = [CANDIDATES.empty()]
-        self.reused = 0
+        self._rows: list[tuple[Any, ...]] = []
+        self._frames = [CANDIDATES.empty(), inside.select(CANDIDATES.column_names)]
+        self.reused = inside.height
 
-    def __call__(self, found: ScopeNames) -> tuple[list[ScoredPair], int]:
-        """Return the pairs that something speaks for or a veto against, and how many are left out."""
+    def __call__(self, found: ScopeNames) -> ComparedPairs:
+        """Compare the names of a scope."""
         if found.document in self._unchanged:
-            known = self._of_document.get((found.document,), CANDIDATES.empty())
-            self.reused += known.height
+            places = {name: place for place, name in enumerate(found.names)}
+            again = (
+                (places[one, one_type], places[other, other_type], *scored)
+                for one, one_type, other, other_type, *scored in self._of_document.pop(found.document, ())
+            )
+            pairs, vetoed = _taken_over(found.scope, again)
             small = len(found.names) <= WHOLE_BLOCK
-            return self._reuse_rows(found, known), 0 if small else left_out(found.scope)
-        if found.document is None:
-            return self._between_names(found)
+            return ComparedPairs(pairs, _ends(vetoed), 0 if small else _Blocks(found.scope).left_out)
         compared = candidates(found.scope)
-        return self._compare_new(found, compared.pairs), compared.left_out
-
-    def _between_names(self, found: ScopeNames) -> tuple[list[ScoredPair], int]:
-        compared = candidates(found.scope)
-        pairs: Mapping[Pair, str] = compared.pairs
-        again: list[ScoredPair] = []
-        if not self._between.is_empty():
-            known, pairs = _known_pairs(found, pairs, self._between)
+        chosen, rules = compared.pairs, compared.rules
+        pairs, little = list[ScoredPair](), [_ends(())]
+        if found.document is None and not self._between.is_empty():
+            known, new = _known_pairs(found, compared, self._between)
+            self._frames.append(known.select(CANDIDATES.column_names))
             self.reused += known.height
-            again += self._reuse_rows(found, known)
-        return sorted([*again, *self._compare_new(found, pairs)], key=lambda one: one.pair), compared.left_out
-
-    def _compare_new(self, found: ScopeNames, pairs: Mapping[Pair, str]) -> list[ScoredPair]:
-        return score_pairs(found.scope, pairs, note=lambda pair: self._add(found, pair))
+            told = known.filter(_INFORMATIVE)
+            rows = told.filter(pl.col("score") >= ASK).select(*_ENDS, *_SCORED).iter_rows()
+            pairs, _ = _taken_over(found.scope, rows)
+            little.append(told.filter(pl.col("score") < ASK).select(_ENDS).to_numpy())
+            chosen, rules = chosen[new], rules[new]
+        # Which names of a document are the fullest depends on all its pairs.
+        step = _AT_ONCE if found.document is None else max(len(chosen), 1)
+        for at in range(0, len(chosen), step):
+            some = zip(map(tuple, chosen[at : at + step].tolist()), rules[at : at + step], strict=True)
+            vetoed = []
+            for one in score_pairs(found.scope, dict(some)):
+                self._add(found, one)
+                if one.score >= ASK:
+                    pairs.append(one)
+                elif one.veto:
+                    vetoed.append(one.pair)
+            little.append(_ends(vetoed))
+        pairs.sort(key=lambda one: one.pair)
+        return ComparedPairs(pairs, np.concatenate(little), compared.left_out)
 
     def frame(self) -> pl.DataFrame:
         """Return the rows."""
         self._flush()
         return pl.concat(self._frames)
 
-    def _reuse_rows(self, found: ScopeNames, known: pl.DataFrame) -> list[ScoredPair]:
-        """Put rows down as they were, and return their pairs."""
-        rows = known.select(column.name for column in CANDIDATES.columns)
-        self._frames.append(rows)
-        places = {name: place for place, name in enumerate(found.names)}
-        pairs = []
-        informative = (pl.col("band") != "apart") | (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
-        for row in rows.filter(informative).iter_rows(named=True):
-            pair = places[row["one"], row["one_type"]], places[row["other"], row["other_type"]]
-            veto, values = row["veto"] or "", json.loads(row["features"])
-            short = None if veto else short_place(found.scope, pair)
-            pairs.append(ScoredPair(pair, row["rule"], values, row["score"], veto, row["band"], short))
-        return pairs
-
     def _add(self, found: ScopeNames, pair: ScoredPair) -> None:
-        one, other = (found.names[place] for place in pair.pair)
-        self._rows.append(
-            {
-                **pair_columns(found.document, one, other),
-                "rule": pair.rule,
-                "features": json.dumps(dict(sorted(pair.features.items()))),
-                "score": pair.score,
-                "veto": pair.veto or None,
-                "band": pair.band,
-            }
-        )
+        names = pair_columns(found.document, *(found.names[place] for place in pair.pair))
+        scored = (pair.rule, pair.features, pair.score, pair.veto or None, pair.band)
+        self._rows.append((*names.values(), *scored))
         if len(self._rows) >= _AT_ONCE:
             self._flush()
 
     def _flush(self) -> None:
-        self._frames.append(CANDIDATES.rows(self._rows))
-        self._rows = []
+        self._frames.append(CANDIDATES.frame_of(self._rows))
+        self._rows.clear()
+
+
+def _ends(pairs: Sequence[Pair]) -> NDArray[np.int64]:
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _taken_over(scope: NameScope, rows: Iterable[tuple[Any, ...]]) -> tuple[list[ScoredPair], list[Pair]]:
+    """Return the pairs of rows that something speaks for, and those that a veto alone speaks of."""
+    pairs, vetoed = list[ScoredPair](), list[Pair]()
+    for one, other, rule, features, score, veto, band in rows:
+        pair = one, other
+        if score < ASK:
+            vetoed.append(pair)
+        else:
+            short = None if veto else short_place(scope, pair)
+            pairs.append(ScoredPair(pair, intern(rule), intern(features), score, veto or "", band, short))
+    return sorted(pairs, key=lambda one: one.pair), vetoed
 
 
 def _known_pairs(
-    found: ScopeNames, pairs: Mapping[Pair, str], between: pl.DataFrame
-) -> tuple[pl.DataFrame, Mapping[Pair, str]]:
-    """Return the rows of the pairs that were compared before, and the other pairs."""
-    ends = [list(places) for places in zip(*pairs, strict=True)] or [[], []]
+    found: ScopeNames, compared: CandidatePairs, between: pl.DataFrame
+) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
+    """Return the rows of the pairs that were compared before, and which pairs were not."""
     now = pl.DataFrame(
-        {"rule": list(pairs.values()), **dict(zip(_ENDS, ends, strict=True))},
+        {"rule": compared.rules, **dict(zip(_ENDS, compared.pairs.T, strict=True))},
         schema={"rule": pl.String, **dict.fromkeys(_ENDS, pl.Int64)},
-    )
+    ).with_row_index("at")
     names = pl.DataFrame(found.names, schema={"name": pl.String, "type": pl.String}, orient="row")
     names = names.with_row_index("place").cast({"place": pl.Int64})
-    then = between.drop("rule")
+    then = between.select(_NAMES).with_row_index("row")
     for end in ("one", "other"):
         own = names.rename({"place": f"{end}_place", "name": end, "type": f"{end}_type"})
-        then = then.join(own, on=[end, f"{end}_type"])
+        then = then.join(own, on=[end, f"{end}_type"]).drop(end, f"{end}_type")
     defined = [list(places) for places in zip(*found.scope.definitions, strict=True)] or [[], []]
     apart = pl.DataFrame(dict(zip(_ENDS, defined, strict=True)), schema=dict.fromkeys(_ENDS, pl.Int64))
     known = now.join(then, on=_ENDS).join(apart, on=_ENDS, how="anti")
-    reused = set(known.select(_ENDS).iter_rows())
-    return known, {pair: rule for pair, rule in pairs.items() if pair not in reused}
+    new = np.ones(now.height, np.bool_)
+    new[known["at"]] = False
+    return known.hstack(between.drop("rule")[known["row"]]), new
 
 
 def _unchanged_documents(aliases: pl.DataFrame, names: pl.DataFrame) -> frozenset[str]:

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from graphrag_dagster.engines.extractive.names.name_wordlists import GENERIC, POSSIBLE_TITLES, TITLES
 from graphrag_dagster.engines.extractive.parsing.type_lexicon import NOBLES
@@ -233,15 +232,28 @@ _DOTS, _NO_WORD = re.compile(r"[.\s]"), re.compile(r"[^a-z0-9.,]")
 _NICKNAME = re.compile(r"[\"“”«»(]\s*([^\W\d_]+)\s*[\"“”«»)]")
 _POSSESSIVE = re.compile(r"\s?['’`]\s?s\b")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’`][^\W\d_]+)*")
+_PEOPLE = ("ians", "ian", "eans", "ean", "ans", "an", "ese", "ish", "i", "ic", "ns", "n", "s")
+_SIGNS = frozenset("+#%°$€£¥")
 _ACRONYM = re.compile(r"[^\W\d_]{2,8}")
 
 
-@dataclass(frozen=True)
-class ParsedName:
+class ParsedName(NamedTuple):
     """A name taken apart; every word in lower case and Latin letters.
 
     ``words`` lack articles, forms of address and legal forms, which stand in ``address`` and ``form``;
     ``whole`` has all but the articles. ``acronym`` holds the letters of a name that is one, else nothing.
+
+    Attributes:
+        key: the words with blanks between.
+        joined: the words with nothing between.
+        meaningful: the words without particles; all of them where there are no others.
+        family: the family name of a person: the last word, unless the name says of where the person is.
+        given: the given names of a person; all words before the last.
+        generic: whether every word is of a kind of thing ("the company"), of a person a form of address.
+        bare: whether there is a single letter, or no letter at all.
+        signs: those that make another thing of a name ("S9+", "C#", "10 %").
+        sounds: how the words sound.
+        stems: the words without the endings that tell a place from its people.
     """
 
     name: str
@@ -254,37 +266,16 @@ class ParsedName:
     nicknames: frozenset[str]
     numbers: tuple[str, ...]
     acronym: str
-
-    @cached_property
-    def key(self) -> str:
-        """The words with blanks between."""
-        return " ".join(self.words)
-
-    @cached_property
-    def meaningful(self) -> tuple[str, ...]:
-        """The words without particles; all of them where there are no others."""
-        return tuple(word for word in self.words if word not in PARTICLES) or self.words
-
-    @cached_property
-    def family(self) -> tuple[str, ...]:
-        """The family name of a person: the last word, unless the name says of where the person is."""
-        return self.meaningful[-1:] if self.kind == "person" and "of" not in self.words else ()
-
-    @cached_property
-    def given(self) -> tuple[str, ...]:
-        """The given names of a person; all words before the last."""
-        return self.meaningful[:-1] if self.kind == "person" else ()
-
-    @cached_property
-    def generic(self) -> bool:
-        """Whether every word is of a kind of thing ("the company"), of a person a form of address."""
-        kinds = ADDRESS if self.kind == "person" else KINDS_OF_THINGS
-        return all(word in kinds or word in PARTICLES for word in self.words)
-
-    @cached_property
-    def bare(self) -> bool:
-        """Whether there is a single letter, or no letter at all."""
-        return sum(map(str.isalpha, self.name)) < 2
+    key: str
+    joined: str
+    meaningful: tuple[str, ...]
+    family: tuple[str, ...]
+    given: tuple[str, ...]
+    generic: bool
+    bare: bool
+    signs: str
+    sounds: tuple[str, ...]
+    stems: tuple[str, ...]
 
 
 def kind_of(type_name: str) -> Kind:
@@ -324,10 +315,14 @@ def parse_name(name: str, kind: Kind) -> ParsedName:
     while kind in {"organisation", "other"} and len(rest) > 1 and rest[-1] in FORMS:
         form, rest = rest[-1], rest[:-1]
     last = (NUMERALS[rest[-1]],) if len(rest) > 1 and rest[-1] in NUMERALS else ()
+    parts = rest[:-1] + last if last else rest
+    person = kind == "person"
+    meaningful = tuple(word for word in parts if word not in PARTICLES) or parts
+    kinds = ADDRESS if person else KINDS_OF_THINGS
     return ParsedName(
         name=name,
         kind=kind,
-        words=rest[:-1] + last if last else rest,
+        words=parts,
         whole=words,
         address=frozenset(address),
         form=form,
@@ -335,7 +330,34 @@ def parse_name(name: str, kind: Kind) -> ParsedName:
         nicknames=nicknames,
         numbers=tuple(word for word in rest if word[:1].isdigit()) + last,
         acronym=_acronym(written),
+        key=" ".join(parts),
+        joined="".join(parts),
+        meaningful=meaningful,
+        family=meaningful[-1:] if person and "of" not in parts else (),
+        given=meaningful[:-1] if person else (),
+        generic=all(word in kinds or word in PARTICLES for word in parts),
+        bare=sum(map(str.isalpha, name)) < 2,
+        signs="".join(sorted(_SIGNS.intersection(name))),
+        sounds=tuple(map(sound, parts)),
+        stems=tuple(map(people_stem, parts)),
     )
+
+
+@lru_cache(maxsize=100_000)
+def sound(word: str) -> str:
+    """Return how a word sounds in English (Metaphone)."""
+    from jellyfish import metaphone
+
+    return str(metaphone(word))
+
+
+@lru_cache(maxsize=100_000)
+def people_stem(word: str) -> str:
+    """Return a name of a place or of its people without the ending that tells which."""
+    for ending in _PEOPLE:
+        if word.endswith(ending) and len(word) - len(ending) > 3:
+            return word[: -len(ending)].rstrip("aeio")
+    return word.rstrip("aeioy")
 
 
 def initials(words: tuple[str, ...]) -> tuple[str, str]:

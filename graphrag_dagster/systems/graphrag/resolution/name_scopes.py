@@ -5,10 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from types import MappingProxyType
 from typing import Final
 
 from graphrag_dagster.kernel.text.text_similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.human_decisions import DecisionLinks
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions
 from graphrag_dagster.systems.graphrag.resolution.name_features import (
     Definition,
     NameScope,
@@ -16,14 +17,13 @@ from graphrag_dagster.systems.graphrag.resolution.name_features import (
     by_pair,
     definitions,
 )
-from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parse_name
 from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL, Bearer, Name, split_namesakes
 
 #: A document, and the number of a sentence in it.
 Place = tuple[str, int]
 #: Most places of a name that are told.
 _TOLD: Final = 8
-_NOWHERE = frozenset[int]()
+_ITSELF: Final[Mapping[Name, set[str]]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,26 @@ class ScopeNames:
     Attributes:
         names: each with its type.
         counts: how many mentions each has.
-        known: for each the names that it stands for, itself among them.
-        scope: the same names, taken apart.
+        scope: the same names, to be compared.
         defined: pairs of names that the text defines as one.
+        stands_for: the names that one of a corpus stands for; none where no person said anything of any.
     """
 
     names: list[Name]
     counts: list[int]
-    known: list[set[str]]
     scope: NameScope
     defined: dict[tuple[str, str], Definition]
+    stands_for: Mapping[Name, set[str]]
 
     @property
     def document(self) -> str | None:
         """The document; None for a corpus."""
         return self.scope.document
+
+    def known(self, place: int) -> set[str]:
+        """The names that one stands for, itself among them."""
+        name = self.names[place]
+        return self.stands_for.get(name) or {name[0]}
 
 
 def of_document(
@@ -73,10 +78,8 @@ def of_document(
     defined = definitions(
         (sentences.get((document, number), ""), found) for number, found in sorted(in_sentence.items())
     )
-    scope = _scope(names, [frozenset(places[name]) for name in names], defined, document)
-    return ScopeNames(
-        names, [len(places[name]) for name in names], [{name} for name, _ in names], scope, defined
-    )
+    scope = _scope(names, [tuple(set(places[name])) for name in names], defined, document)
+    return ScopeNames(names, [len(places[name]) for name in names], scope, defined, _ITSELF)
 
 
 def places_in_document(found: ScopeNames, wanted: frozenset[Name]) -> dict[Name, tuple[Place, ...]]:
@@ -101,8 +104,9 @@ def places_in_documents(
 class Corpus:
     """The full names of all documents, as they are found; :meth:`names` returns them together."""
 
-    def __init__(self, links: DecisionLinks, titles: Mapping[str, str]) -> None:
-        self._links = links
+    def __init__(self, said: Decisions, titles: Mapping[str, str]) -> None:
+        self._links = said.links()
+        self._said = bool(said.words)
         self._titles = titles
         self._counts: dict[tuple[str, Name], int] = defaultdict(int)
         self._known: dict[Name, set[str]] = defaultdict(set)
@@ -118,8 +122,9 @@ class Corpus:
         added = list(map(self._allowed, local.names, heads))
         for name, head, count in zip(local.names, added, local.counts, strict=True):
             self._counts[document, head] += count
-            self._known[head].add(name[0])
-            self._known_in[document, head].add(name[0])
+            if self._said:
+                self._known[head].add(name[0])
+                self._known_in[document, head].add(name[0])
         self._defined.append(local.defined)
         return added
 
@@ -137,15 +142,16 @@ class Corpus:
         known: dict[Name, set[str]] = defaultdict(set)
         for (document, head), name in known_as.items():
             counts[name] += self._counts[document, head]
-            known[name] |= self._known_in[document, head] | {name[0]}
-        names = sorted(known)
+            if self._said:
+                known[name] |= self._known_in[document, head] | {name[0]}
+        names = sorted(counts)
         defined = by_pair(self._defined)
         found = ScopeNames(
             names,
             [counts[name] for name in names],
-            [known[name] for name in names],
-            _scope(names, [_NOWHERE] * len(names), defined, None),
+            _scope(names, [()] * len(names), defined, None),
             defined,
+            known,
         )
         return found, known_as, namesakes
 
@@ -176,13 +182,12 @@ def _first(places: Iterable[Place]) -> tuple[Place, ...]:
 
 def _scope(
     names: Sequence[Name],
-    places: Sequence[frozenset[int]],
+    places: Sequence[tuple[int, ...]],
     defined: Mapping[tuple[str, str], Definition],
     document: str | None,
 ) -> NameScope:
-    taken_apart = [parse_name(name, kind_of(type_name)) for name, type_name in names]
     by_name: dict[str, list[int]] = defaultdict(list)
-    for place, (name, _) in enumerate(names):
+    for place, (name, _) in enumerate(names if defined else ()):
         by_name[name].append(place)
     positions: dict[Pair, Definition] = {
         (min(first, second), max(first, second)): how
@@ -190,4 +195,4 @@ def _scope(
         for first in by_name.get(one, ())
         for second in by_name.get(other, ())
     }
-    return NameScope(taken_apart, places, positions, document)
+    return NameScope(names, places, positions, document)

@@ -4,7 +4,9 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
+from sys import intern
 from typing import Any
 
 import polars as pl
@@ -297,16 +299,15 @@ def _mentions_in_sentences(
     texts = dict(documents.select("document_id", "text").iter_rows())
     mentions: list[NameMention] = []
     sentences: dict[tuple[str, int], str] = {}
-    by_document = placed.sort("document_id", "place", "name").partition_by("document_id", as_dict=True)
-    for (document,), found in by_document.items():
+    rows = placed.sort("document_id", "place", "name").select("document_id", "place", "surface", "type")
+    for document, found in groupby(rows.iter_rows(), key=itemgetter(0)):
         text = texts[document]
         spans = sentence_spans(text)
         starts = [span.start for span in spans]
         before = -1
-        rows = found.select("place", "surface", "type").iter_rows()
-        for at, (place, surface, kind) in enumerate(rows, start=1):
+        for at, (_, place, surface, kind) in enumerate(found, start=1):
             number = -at if place is None else max(bisect_right(starts, place) - 1, 0)
-            mentions.append(NameMention(document, number, surface, kind))
+            mentions.append(NameMention(document, number, intern(surface), intern(kind)))
             if number == before >= 0:
                 sentences[document, number] = text[spans[number].start : spans[number].end]
             before = number
