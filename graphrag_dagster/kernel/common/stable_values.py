@@ -17,8 +17,7 @@ def stable_id(*parts: object) -> str:
     Parts are rendered with ``str`` and prefixed by their length, so ``("a", "bc")`` and ``("ab", "c")``
     differ whatever the parts contain.
     """
-    rendered = (str(part) for part in parts)
-    joined = "".join(f"{len(part)}:{part}" for part in rendered)
+    joined = "".join([f"{len(part)}:{part}" for part in map(str, parts)])
     return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -251,8 +251,8 @@ def score_pairs(scope: NameScope, pairs: Mapping[Pair, str]) -> Iterator[ScoredP
     forms = short_forms(scope, pairs)
     within = scope.document is not None
     for pair, rule in pairs.items():
-        values = features(scope, pair, forms)
-        one, other = map(scope.parsed, pair)
+        one, other = scope.parsed(pair[0]), scope.parsed(pair[1])
+        values = features(scope, pair, one, other, forms)
         against = veto(one, other, values, within_document=within)
         written, score = _weighed(tuple(values.items()))
         short = forms.how[pair][0] if pair in forms.how else None

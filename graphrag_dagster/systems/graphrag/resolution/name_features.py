@@ -180,9 +180,10 @@ def short_place(scope: NameScope, pair: Pair) -> int | None:
     return found and found[0]
 
 
-def features(scope: NameScope, pair: Pair, forms: ShortForms) -> dict[str, float]:
-    """Return the features of a pair that are not zero, each from 0 to 1."""
-    one, other = map(scope.parsed, pair)
+def features(
+    scope: NameScope, pair: Pair, one: ParsedName, other: ParsedName, forms: ShortForms
+) -> dict[str, float]:
+    """Return the features of two names of a scope that are not zero, each from 0 to 1, by name."""
     found = _full_name_features(one, other)
     if pair in forms.how:
         at, how = forms.how[pair]
@@ -202,7 +203,7 @@ def features(scope: NameScope, pair: Pair, forms: ShortForms) -> dict[str, float
 
 
 def _short_form_place(scope: NameScope, pair: Pair) -> tuple[int, str] | None:
-    one, other = map(scope.parsed, pair)
+    one, other = scope.parsed(pair[0]), scope.parsed(pair[1])
     for at, (short, full) in enumerate(((one, other), (other, one))):
         if found := short_form_of(short, full):
             return at, found

@@ -278,6 +278,7 @@ class ParsedName(NamedTuple):
     stems: tuple[str, ...]
 
 
+@lru_cache(maxsize=1_000)
 def kind_of(type_name: str) -> Kind:
     """Return what kind of thing a type of entities is; ``other`` where that is not known."""
     return _KINDS.get(type_name.upper(), "other")
