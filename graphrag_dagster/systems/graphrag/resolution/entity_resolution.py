@@ -145,13 +145,13 @@ def _resolve_between_documents(
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
     full, known_as, namesakes = corpus.names()
+    meant = {spelling: known_as[spelling[0], head] for spelling, head in heads.items()}
+    # Of many names these take more memory than all that follows.
+    del corpus, known_as
     bearing = {name: number for number, names in enumerate(namesakes) for name in names}
 
-    def known(document: str, name: Name) -> Name:
-        return known_as[document, heads[document, *name]]
-
     def places(_: ScopeNames, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
-        return places_in_documents(documents, known, wanted)
+        return places_in_documents(documents, meant, wanted)
 
     whole = _cluster_names(full, compare(full), said.links(between=True), bearing)
     if judge is not None:
@@ -162,7 +162,7 @@ def _resolve_between_documents(
         scopes,
         said,
         heads,
-        {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
+        {spelling: entity[name] for spelling, name in meant.items()},
         namesakes,
         said.unused(_names_by_document(heads, full, said)),
     )

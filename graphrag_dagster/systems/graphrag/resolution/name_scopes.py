@@ -90,13 +90,13 @@ def places_in_document(found: ScopeNames, wanted: frozenset[Name]) -> dict[Name,
 
 
 def places_in_documents(
-    documents: Mapping[str, ScopeNames], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
+    documents: Mapping[str, ScopeNames], meant: Mapping[tuple[str, str, str], Name], wanted: frozenset[Name]
 ) -> dict[Name, tuple[Place, ...]]:
     """Return the first places of names of the corpus, those in different documents first."""
     where: dict[Name, list[Place]] = defaultdict(list)
     for document, found in documents.items():
         for name, numbers in zip(found.names, found.scope.sentences, strict=True):
-            if (known := known_as(document, name)) in wanted:
+            if (known := meant[document, *name]) in wanted:
                 where[known] += [(document, number) for number in numbers]
     return {name: _first(places) for name, places in where.items()}
 

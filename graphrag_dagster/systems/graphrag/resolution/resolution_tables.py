@@ -98,7 +98,8 @@ def resolve_corpus(
     comparing = Comparing(earlier, found.names)
 
     done = resolve(
-        found.mentions,
+        # Passed on one by one, so that they are not kept here as well.
+        (found.mentions.pop() for _ in range(len(found.mentions))),
         found.sentences,
         said,
         titles=titles,
