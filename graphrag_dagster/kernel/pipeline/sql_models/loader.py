@@ -88,6 +88,11 @@ class SqlModel:
         ]
         return hashlib.sha256(json.dumps([self.query, declared]).encode()).hexdigest()[:16]
 
+    @property
+    def in_buckets(self) -> bool:
+        """Whether the query can be asked for one bucket of its keys after the other."""
+        return "getvariable('bucket')" in self.query
+
     @cached_property
     def lineage(self) -> Lineage:
         """The source columns of every column, as sorted pairs (table, column)."""

@@ -74,6 +74,7 @@ instances as (
     from {{ ref('extraction.gleaned_entities') }} as e
     inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = e.text_unit_id
     left join {{ ref('resolution.aliases') }} as a on a.document_id = u.document_id and a.name = e.name
+    where hash(coalesce(a.entity, e.name)) % coalesce(getvariable('buckets'), 1) = coalesce(getvariable('bucket'), 0)
 ),
 
 spellings as (
@@ -139,3 +140,4 @@ left join declared as e on e.name = d.name
 left join typed as t on t.name = d.name
 left join described as c on c.name = d.name
 left join naming as n on n.name = d.name
+where hash(d.name) % coalesce(getvariable('buckets'), 1) = coalesce(getvariable('bucket'), 0)

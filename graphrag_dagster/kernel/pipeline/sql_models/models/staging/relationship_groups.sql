@@ -41,7 +41,9 @@ ends as (
         r.description,
         r.strength,
         r.text_unit_id,
-        row_number() over (order by u.human_readable_id, r.round, r.position) as seen
+        u.human_readable_id,
+        r.round,
+        r.position
     from {{ ref('extraction.gleaned_relationships') }} as r
     inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = r.text_unit_id
     left join {{ ref('resolution.aliases') }} as s on s.document_id = u.document_id and s.name = r.source
@@ -49,9 +51,18 @@ ends as (
 ),
 
 instances as (
-    select least(one, other) as source, greatest(one, other) as target, description, strength, text_unit_id, seen
+    select
+        least(one, other) as source,
+        greatest(one, other) as target,
+        description,
+        strength,
+        text_unit_id,
+        row_number() over (order by human_readable_id, round, position) as seen
     from ends
-    where one <> other
+    where
+        one <> other
+        and hash(least(one, other), greatest(one, other)) % coalesce(getvariable('buckets'), 1)
+        = coalesce(getvariable('bucket'), 0)
 ),
 
 descriptions as (
@@ -104,3 +115,4 @@ select
 from weighed as w
 inner join statements as s on s.source = w.source and s.target = w.target
 left join stating as u on u.source = w.source and u.target = w.target
+where hash(w.source, w.target) % coalesce(getvariable('buckets'), 1) = coalesce(getvariable('bucket'), 0)
