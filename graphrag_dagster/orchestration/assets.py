@@ -57,7 +57,7 @@ from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, 
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Reader, WrittenTable
-from graphrag_dagster.kernel.tables import VECTOR, Table
+from graphrag_dagster.kernel.tables import VECTOR, Table, Tables
 
 _RESOURCES = ("warehouse", "corpora", "language", "memory")
 _OF_SYSTEMS = tuple(key for system in systems().values() for key in system.resources)
@@ -246,7 +246,7 @@ def _run_of(context: AssetExecutionContext) -> StepRun:
     )
 
 
-def _read(step: Step, run: StepRun) -> Mapping[Table, pl.DataFrame]:
+def _read(step: Step, run: StepRun) -> Tables:
     """Read the inputs of the step; tables of stages that do not run for this corpus are empty."""
     existing = [table for table in step.reads if run.settings.makes(table.group)]
     tables = {table: _no_rows(table) for table in step.reads if table not in existing}

@@ -1,6 +1,6 @@
 """Declaration of tables and columns, and the validation derived from it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
@@ -276,5 +276,5 @@ def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: 
     )
 
 
-#: Input of a step: all rows of its corpus, by table.
-Tables = Mapping[Table, pl.DataFrame]
+#: Input of a step: all rows of its corpus, by table. A step may empty it, so that what it has read is not kept.
+Tables = MutableMapping[Table, pl.DataFrame]

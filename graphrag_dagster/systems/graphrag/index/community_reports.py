@@ -108,6 +108,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
             only=None if own.levels is None else reported(tables[COMMUNITIES], own)["community_id"],
             expect=shards.expect,
             give_up=shards.close,
+            release=tables.clear,
         )
     taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
     session.mark_reused(replies_in(taken_over))

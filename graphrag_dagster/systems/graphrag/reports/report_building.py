@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from queue import SimpleQueue
 from types import MappingProxyType, TracebackType
 from typing import Any, Generic, TypeVar
@@ -174,6 +175,7 @@ def build_reports(
     only: Iterable[str] | None = None,
     expect: Callable[[int], None] = lambda _: None,
     give_up: Callable[[], None] = lambda: None,
+    release: Callable[[], None] = lambda: None,
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
 
@@ -196,6 +198,7 @@ def build_reports(
         only: the communities that a report is written of; None for all. Those kept stay in any case.
         expect: is told how many reports are to be written.
         give_up: ends what the writer is doing, where an error ends all.
+        release: called where nothing of ``tables`` is read any more before the reports are written.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -218,18 +221,31 @@ def build_reports(
     ids = set(wanted["community_id"])
     found = {name: earlier[one] for name, one in hashes.items() if one in earlier and name in ids}
     missing = wanted.filter(~pl.col("community_id").is_in([*found, *kept]))
-    evidence = once(
-        lambda: EvidenceIndex(
-            tables, _shown_names(elements, attached, missing["community_id"]) if found or kept else None
-        )
-    )
+    concerned = missing["community_id"] if found or kept else None
+    evidence = once(partial(_find_evidence, tables, elements, attached, concerned, release))
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
     below = _store_known_reports(communities, rows, kept, found, largest)
     waiting = by_urgency(missing.iter_rows(named=True), elements, context_tokens)
     expect(len(waiting))
     waves: Waves[_Packed] = Waves(writer, give_up)
     _write_all(waiting, elements, packer, evidence, waves, rows, below, largest, at_once)
+    # As large as the frames of all reports.
+    del elements, attached, behind, packer, waves, evidence
     return rows.frames()
+
+
+def _find_evidence(
+    tables: Tables,
+    elements: Elements,
+    attached: Mapping[str, Sequence[Attached]],
+    communities: Iterable[str] | None,
+    release: Callable[[], None],
+) -> EvidenceIndex:
+    """Return the evidence for the reports of some communities, None for all, and release the tables."""
+    names = None if communities is None else _shown_names(elements, attached, communities)
+    found = EvidenceIndex(tables, names)
+    release()
+    return found
 
 
 def _shown_names(
