@@ -56,7 +56,7 @@ from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, St
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, groups
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.storage.warehouse import Reader, WrittenTable
+from graphrag_dagster.kernel.storage.warehouse import WrittenTable
 from graphrag_dagster.kernel.tables import VECTOR, Table, Tables
 
 _RESOURCES = ("warehouse", "corpora", "language", "memory")
@@ -64,7 +64,6 @@ _OF_SYSTEMS = tuple(key for system in systems().values() for key in system.resou
 _QUERIES: Mapping[Table, SqlModel] = {model.table: model for model in our_models()}
 _ASSETS = frozenset(table for step in STEPS for table in step.assets)
 _SAMPLE_ROWS = 5
-_ROWS_OF_BUCKET, _MOST_BUCKETS = 100_000, 32
 _Rows = pl.DataFrame | WrittenTable
 
 
@@ -256,18 +255,10 @@ def _read(step: Step, run: StepRun) -> Tables:
         for table in existing:
             if table in step.makes:
                 model = _QUERIES[table]
-                tables[table] = reader.answer(table, model.query, _buckets(reader, model))
+                tables[table] = reader.answer(table, model.query, model.buckets(reader))
             else:
                 tables[table] = reader.read(table, step.columns.get(table, ()))
     return tables
-
-
-def _buckets(reader: Reader, model: SqlModel) -> int:
-    """Return by how many buckets of keys a query is asked; each reads all rows, so they are few."""
-    if not model.in_buckets:
-        return 1
-    rows = reader.counts([table for table in model.refs if reader.has(table)])
-    return min(1 + max(rows.values(), default=0) // _ROWS_OF_BUCKET, _MOST_BUCKETS)
 
 
 def _is_wanted(step: Step, settings: CorpusSettings, context: AssetExecutionContext) -> bool:

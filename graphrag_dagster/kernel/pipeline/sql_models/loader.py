@@ -17,7 +17,7 @@ import duckdb
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, line_of
-from graphrag_dagster.kernel.storage.warehouse import qualified
+from graphrag_dagster.kernel.storage.warehouse import Reader, qualified
 from graphrag_dagster.kernel.tables import VECTOR, Table
 
 #: Column of a model → its source columns as pairs (``schema.table``, column).
@@ -64,6 +64,7 @@ MANIFEST = MODELS / "manifest.json"
 _REF = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
 _REF_ALONE = re.compile(rf"{{{{\s*{_REF.pattern}\s*}}}}")
 _TEMPLATE = re.compile(r"{[{%#]")
+_ROWS_OF_BUCKET, _MOST_BUCKETS = 100_000, 32
 
 
 class ModelError(WarehouseError):
@@ -92,6 +93,13 @@ class SqlModel:
     def in_buckets(self) -> bool:
         """Whether the query can be asked for one bucket of its keys after the other."""
         return "getvariable('bucket')" in self.query
+
+    def buckets(self, reader: Reader) -> int:
+        """Return by how many buckets of keys to ask the query; each reads all rows, so they are few."""
+        if not self.in_buckets:
+            return 1
+        rows = reader.counts([table for table in self.refs if reader.has(table)])
+        return min(1 + max(rows.values(), default=0) // _ROWS_OF_BUCKET, _MOST_BUCKETS)
 
     @cached_property
     def lineage(self) -> Lineage:
