@@ -248,6 +248,14 @@ def keep_open() -> Iterator[None]:
         cache.let_go()
 
 
+def free_memory(file: Path) -> None:
+    """Free what DuckDB keeps in memory of a file of :func:`open_shared`, unless another thread uses it.
+
+    For whoever has it open, before a query that needs much memory.
+    """
+    _cache.free(file)
+
+
 def attach(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, read_only: bool) -> None:
     """Attach a file to a connection; create it if it does not exist.
 
@@ -308,10 +316,13 @@ class _Instance:
         connection.close()
         self.users -= 1
         if not self.users:
-            # DuckDB keeps memory for later queries, hundreds of MB after large tables. This frees it.
-            with suppress(duckdb.OutOfMemoryException):
-                self._connection.execute(f"set memory_limit = '{_SPARE}'")
-            self._connection.execute(f"set memory_limit = '{self._memory}'")
+            self.free()
+
+    def free(self) -> None:
+        """Free the memory that DuckDB keeps for later queries: hundreds of MB after large tables."""
+        with suppress(duckdb.OutOfMemoryException):
+            self._connection.execute(f"set memory_limit = '{_SPARE}'")
+        self._connection.execute(f"set memory_limit = '{self._memory}'")
 
     def detach(self) -> None:
         if self._attached:
@@ -349,6 +360,13 @@ class _InstanceCache:
                     self._drop(instance)
                 raise
         return Opened(connection, lambda: self._close(instance, connection))
+
+    def free(self, file: Path) -> None:
+        """Free the memory kept for a file that has one user, who calls this between two queries."""
+        with self._lock:
+            instance = self._instance
+            if instance is not None and instance.file == file and instance.users == 1:
+                instance.free()
 
     def let_go(self, file: Path | None = None) -> None:
         """Detach a file, default any, that is unused."""

@@ -21,6 +21,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     damage_errors,
     first_row,
     frame_of,
+    free_memory,
     holder_of,
     identity,
     is_busy,
@@ -267,6 +268,7 @@ class Warehouse(Resource):
             for table in list(frames):
                 replace(connection, table, frames.pop(table))
             for table, query in (queries or {}).items():
+                free_memory(self.file(corpus))
                 replace(connection, table, _answer(connection, table, corpus, query))
 
     def write_staged(

@@ -29,6 +29,7 @@ records as (
         r.basis,
         r.strength,
         r.text_unit_id,
+        u.human_readable_id as unit,
         r.spans[1] as span,
         row_number() over (order by u.human_readable_id, r.round, r.position) as seen
     from {{ ref('extraction.gleaned_relationships') }} as r
@@ -37,57 +38,36 @@ records as (
     left join {{ ref('resolution.aliases') }} as t on t.document_id = u.document_id and t.name = r.target
 ),
 
-directed as (
+gathered as (
+    -- Lists are sorted afterwards: an aggregate that has an order takes many times the memory.
     select
         -- To stand in one sentence has no direction.
         case when basis = 'co_occurrence' then least(source, target) else source end as head,
         relation,
         case when basis = 'co_occurrence' then greatest(source, target) else target end as tail,
-        strength,
-        text_unit_id,
-        span,
-        seen
-    from records
-    where source <> target
-),
-
-units as (
-    select head, relation, tail, list(text_unit_id order by first_seen) as text_unit_ids
-    from (
-        select head, relation, tail, text_unit_id, min(seen) as first_seen
-        from directed
-        group by head, relation, tail, text_unit_id
-    )
-    group by head, relation, tail
-),
-
-counted as (
-    select
-        head,
-        relation,
-        tail,
         count(*) as instances,
-        sum(strength order by seen) as strength,
+        list_sort(list({'seen': seen, 'strength': strength})) as strengths,
+        list_sort(list({'number': unit, 'id': text_unit_id})) as units,
         min(seen) as first_seen,
         -- The first record whose words are known, else the first.
         arg_min({'unit': text_unit_id, 'span': span}, (span is null, seen)) as evidence
-    from directed
-    group by head, relation, tail
+    from records
+    where source <> target
+    group by all
 ),
 
 stated as (
     select
-        c.head,
-        c.relation,
-        c.tail,
-        c.instances,
-        c.strength,
-        u.text_unit_ids,
-        c.evidence.unit as unit,
-        c.evidence.span as span,
-        row_number() over (order by c.first_seen) as seen
-    from counted as c
-    inner join units as u on u.head = c.head and u.relation = c.relation and u.tail = c.tail
+        head,
+        relation,
+        tail,
+        instances,
+        list_sum([one.strength for one in strengths]) as strength,
+        [one.id for one, i in units if i = 1 or one.number <> units[i - 1].number] as text_unit_ids,
+        evidence.unit as unit,
+        evidence.span as span,
+        row_number() over (order by first_seen) as seen
+    from gathered
     union all
     select
         i.head,
