@@ -64,7 +64,7 @@ MANIFEST = MODELS / "manifest.json"
 _REF = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
 _REF_ALONE = re.compile(rf"{{{{\s*{_REF.pattern}\s*}}}}")
 _TEMPLATE = re.compile(r"{[{%#]")
-_ROWS_OF_BUCKET, _MOST_BUCKETS = 100_000, 32
+_ROWS_OF_BUCKET, _MOST_BUCKETS = 300_000, 32
 
 
 class ModelError(WarehouseError):

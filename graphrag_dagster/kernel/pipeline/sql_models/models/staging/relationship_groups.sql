@@ -57,6 +57,7 @@ instances as (
         description,
         strength,
         text_unit_id,
+        human_readable_id as unit,
         row_number() over (order by human_readable_id, round, position) as seen
     from ends
     where
@@ -76,18 +77,14 @@ descriptions as (
     group by source, target
 ),
 
-units as (
-    select source, target, list(text_unit_id order by first_seen) as text_unit_ids
-    from (
-        select source, target, text_unit_id, min(seen) as first_seen
-        from instances
-        group by source, target, text_unit_id
-    )
-    group by source, target
-),
-
 counted as (
-    select source, target, count(*) as instances, sum(strength order by seen) as strength
+    -- Lists are sorted afterwards: an aggregate that has an order takes many times the memory.
+    select
+        source,
+        target,
+        count(*) as instances,
+        list_sort(list({'seen': seen, 'strength': strength})) as strengths,
+        list_sort(list({'number': unit, 'id': text_unit_id})) as units
     from instances
     group by source, target
 )
@@ -96,11 +93,10 @@ select
     c.source as source,
     c.target as target,
     coalesce(d.descriptions, []) as descriptions,
-    u.text_unit_ids as text_unit_ids,
+    [one.id for one, i in c.units if i = 1 or one.number <> c.units[i - 1].number] as text_unit_ids,
     c.instances::integer as instances,
-    c.strength as strength
+    list_sum([one.strength for one in c.strengths]) as strength
 from counted as c
-inner join units as u on u.source = c.source and u.target = c.target
 left join descriptions as d on d.source = c.source and d.target = c.target
 
 union all by name
