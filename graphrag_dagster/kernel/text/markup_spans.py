@@ -302,11 +302,15 @@ def pieces(text: str, start: int, end: int) -> Iterator[Span]:
     if end - start < _LONG_CHARACTERS:
         yield Span(start, end)
         return
-    words = list(_WORD.finditer(text, start, end))
-    marks = sum(1 for _ in _MARKS.finditer(text, start, end - 1))
-    if len(words) <= _LONG or len(words) < _TO_A_MARK * (marks + 1) or not _is_speech(text, start, end):
+    count = len(text[start:end].split())
+    if (
+        count <= _LONG
+        or count < _TO_A_MARK * (1 + sum(1 for _ in _MARKS.finditer(text, start, end - 1)))
+        or not _is_speech(text, start, end)
+    ):
         yield Span(start, end)
         return
+    words = list(_WORD.finditer(text, start, end))
     has_lines = len(words) <= _MOST * text.count("\n", start, end)
     piece_start, count, before = start, 0, start
     for word in words:

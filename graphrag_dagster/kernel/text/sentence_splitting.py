@@ -27,21 +27,22 @@ _QUOTED = ('"', "'", "”", "’", "»", "›")
 #: Length of a word before a stop from which it is no abbreviation, in text without capitals.
 _SHORT = 3
 _STOPS = ".!?…؟۔।॥։።"
+# Begins with a set of characters, which is looked for several times as fast as what a place must not follow.
 # Possessive, and not inside a run of stops, which keeps the time linear for any text.
 _STOP = re.compile(
-    rf"(?<![{_EAST_ASIAN}])[{_EAST_ASIAN}]++[」』）】》〉”’\"']*+"
-    rf"|(?<![{_STOPS}])[{_STOPS}]++[{_CLOSERS}]*+(?:(?<=\])\([^()\s]{{1,1000}}\)[{_CLOSERS}]*+)?"
-    r"(?:</[A-Za-z][A-Za-z0-9]{0,20}>){0,5}(?:\[\d+(?:[,–-]\s?\d+)*\]_?|\[\^[\w-]{1,40}\])*(?=\s|\Z|<)"
+    rf"[{_EAST_ASIAN}{_STOPS}](?:"
+    rf"(?<=[{_EAST_ASIAN}])(?<![{_EAST_ASIAN}].)[{_EAST_ASIAN}]*+[」』）】》〉”’\"']*+"
+    rf"|(?<=[{_STOPS}])(?<![{_STOPS}].)[{_STOPS}]*+[{_CLOSERS}]*+(?:(?<=\])\([^()\s]{{1,1000}}\)[{_CLOSERS}]*+)?"
+    r"(?:</[A-Za-z][A-Za-z0-9]{0,20}>){0,5}(?:\[\d+(?:[,–-]\s?\d+)*\]_?|\[\^[\w-]{1,40}\])*(?=\s|\Z|<))"
 )
-_WORD_BEFORE = re.compile(r"[^\s]*\Z")
 _NEXT = re.compile(
     rf"\s*(?:<[^<>]{{1,80}}>\s*|{TEMPLATE_TAG})*[{re.escape(_OPENERS)}]*\s?"
     r"(?:(?P<code>`|:[\w:-]{1,40}:`)|&\#?\w{1,8};|(?P<word>[^\W_]+(?:['’][^\W_]+)?))?"
 )
 #: Ends of paragraphs; a closing HTML tag belongs to the paragraph.
 _GAP = re.compile(
-    r"\n[ \t\f\v]*(?:\n[ \t\f\v]*)+|\f"
-    r"|(?P<tag><br\s?/?>|</(?:p|li|tr|td|th|h[1-6]|div|dt|dd|summary|blockquote|option|button)>)",
+    r"[\n\f<](?:(?<=\n)[ \t\f\v]*(?:\n[ \t\f\v]*)+|(?<=\f)"
+    r"|(?<=<)(?P<tag>br\s?/?>|/(?:p|li|tr|td|th|h[1-6]|div|dt|dd|summary|blockquote|option|button)>))",
     re.IGNORECASE,
 )
 _NEW_LINE = re.compile(r"\n")
@@ -218,8 +219,9 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int, *, lowe
     is_code = following is not None and following["code"] is not None
     word = (following["word"] if following else None) or ""
     is_full_stop = marks[0] == "." and not marks.startswith("..")
-    before = _WORD_BEFORE.search(text, max(begin, stop.start() - 40), stop.start())
-    last_word = before[0].lstrip(_OPENERS) if before else ""
+    before = text[max(begin, stop.start() - 40) : stop.start()]
+    # With the stop, so that white space before it leaves no word.
+    last_word = f"{before}.".split()[-1][:-1].lstrip(_OPENERS)
     if word and word[0].islower():
         if not lower:
             return is_full_stop and not marks.endswith(_QUOTED) and _is_whole_word(last_word)

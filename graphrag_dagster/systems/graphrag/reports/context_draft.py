@@ -131,9 +131,7 @@ class Draft:
 
     def text(self, mark: _Mark | None = None) -> str:
         """Return the rendered text; with a mark, as it was there."""
-        return rendered(
-            {kind: self._rows[kind].texts.gather(self.places(kind, mark)).to_list() for kind in HEADERS}
-        )
+        return rendered({kind: self._rows[kind].texts_at(self.places(kind, mark)) for kind in HEADERS})
 
     def places(self, kind: RecordKind, mark: _Mark | None = None) -> list[int]:
         """Return the chosen rows of a kind in the order of their numbers in the text."""

@@ -102,9 +102,7 @@ class Packer:
         if tokens > self._limit:
             return None
         places = {kind: np.sort(some).tolist() for kind, some in self._all_of(community)}
-        text = rendered(
-            {kind: self._rows[kind].texts.gather(some).to_list() for kind, some in places.items()}
-        )
+        text = rendered({kind: self._rows[kind].texts_at(some) for kind, some in places.items()})
         if self._numbers is None:
             tokens = self._count(text)
         else:
@@ -212,7 +210,7 @@ class Packer:
             ),
             ids={
                 "report": tuple(child for child, _ in shown),
-                **{kind: tuple(rows.ids.gather([*places[kind]])) for kind, rows in self._rows.items()},
+                **{kind: rows.ids_at(places[kind]) for kind, rows in self._rows.items()},
             },
         )
 
@@ -237,9 +235,9 @@ class Packer:
         entities, relationships = self._entities(places), self._relationships(places, edges)
         ids: dict[RecordKind, tuple[str, ...]] = {
             "report": (),
-            "entity": tuple(self._elements.entities.ids.gather(places)),
+            "entity": self._elements.entities.ids_at(places),
             "claim": (),
-            "relationship": tuple(self._elements.relationships.ids.gather(edges)),
+            "relationship": self._elements.relationships.ids_at(edges),
         }
         return shorten_texts(entities, relationships, ids, self._count, self._limit)
 
