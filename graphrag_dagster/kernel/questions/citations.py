@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -146,7 +146,7 @@ def parse_citations(text: str) -> tuple[Citation, ...]:
     cited = (
         Citation(group.kind, number)
         for mark in _MARK.finditer(text)
-        for group in _groups(mark)
+        for group in _groups(_inside(mark))
         if group.kind
         for number in group.ids
     )
@@ -173,7 +173,7 @@ def rewrite_citations(text: str, mapping: Mapping[Citation, int]) -> str:
 
 def _rewrite(text: str, new_id: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
     def rewrite_mark(mark: re.Match[str]) -> str:
-        groups, parts = list(_groups(mark)), []
+        groups, parts = _groups(_inside(mark)), []
         if not groups:
             return mark[0]
         for group in groups:
@@ -190,16 +190,22 @@ def _rewrite(text: str, new_id: Callable[[ContextKind, int], int | None], *, oth
     return _MARK.sub(rewrite_mark, text)
 
 
-def _groups(mark: re.Match[str]) -> Iterator[_CitationGroup]:
-    inside = next(mark[name] for name in "abcd" if mark[name] is not None)
+def _inside(mark: re.Match[str]) -> str:
+    return next(mark[name] for name in "abcd" if mark[name] is not None)
+
+
+# Each mark is brought into canonical form, and read again.
+@lru_cache(maxsize=1024)
+def _groups(inside: str) -> tuple[_CitationGroup, ...]:
+    groups = []
     for group in _GROUP.finditer(inside):
         label = group["label"]
         items = _ONE_NUMBER.findall(group["ids"])
         numbers = tuple(number for item in items if "+" not in item for number in _numbers(item))
-        yield _CitationGroup(_kind(label), label, numbers, "+" in group["ids"])
+        groups.append(_CitationGroup(_kind(label), label, numbers, "+" in group["ids"]))
+    return tuple(groups)
 
 
-@lru_cache(maxsize=256)
 def _kind(label: str) -> ContextKind | None:
     return next((kind for start, kind in _KIND_PREFIXES.items() if label.lower().startswith(start)), None)
 

@@ -112,7 +112,7 @@ class Leases:
 
     async def take_some(self, keys: Sequence[bytes]) -> set[bytes]:
         """Take the leases of those keys that no other process has, and under which there is nothing."""
-        taken = await asyncio.gather(*map(self._rounds.ask, keys))
+        taken = await self._rounds.ask_all(keys) if keys else ()
         return {key for key, got in zip(keys, taken, strict=True) if got}
 
     def hold_on(self, key: bytes) -> None:

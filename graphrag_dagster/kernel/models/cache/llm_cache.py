@@ -22,6 +22,8 @@ from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, Mo
 from graphrag_dagster.kernel.storage.home import cache_location
 
 _SOME = 500
+#: What keys are the hash of; made once, since to make it takes as long as to write what has a vector.
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,7 @@ def vector_key(model: str, namespace: str, text: str) -> bytes:
 
 
 def _hash(parts: Mapping[str, Any]) -> bytes:
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(_CANONICAL.encode(parts).encode("utf-8", "surrogatepass")).digest()
 
 
 class Replies:

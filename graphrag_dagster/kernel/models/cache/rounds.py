@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Rounds(Generic[T, R]):
         self._work = work
         self._on_answer = on_answer
         self._undo = undo
-        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self._waiting: list[tuple[Sequence[T], asyncio.Future[Sequence[R]]]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def ask(self, question: T) -> R:
@@ -44,9 +45,17 @@ class Rounds(Generic[T, R]):
         Raises:
             CacheFileError: the database cannot be used.
         """
+        return (await self.ask_all((question,)))[0]
+
+    async def ask_all(self, questions: Sequence[T]) -> Sequence[R]:
+        """Return the answers to questions that are asked in the same round.
+
+        Raises:
+            CacheFileError: the database cannot be used.
+        """
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[R] = loop.create_future()
-        self._waiting.append((question, future))
+        future: asyncio.Future[Sequence[R]] = loop.create_future()
+        self._waiting.append((questions, future))
         # A loop that ended may have left a round unfinished.
         if self._loop is not loop:
             self._loop = loop
@@ -55,26 +64,31 @@ class Rounds(Generic[T, R]):
             return await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and not future.exception():
-                self._undo(question, future.result())
+                self._undo_all(questions, future.result())
             raise
+
+    def _undo_all(self, questions: Sequence[T], answers: Sequence[R]) -> None:
+        for question, answer in zip(questions, answers, strict=True):
+            self._undo(question, answer)
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         asked, self._waiting = [one for one in self._waiting if not one[1].done()], []
-        questions = [question for question, _ in asked]
+        questions = [question for some, _ in asked for question in some]
         if self._remote:
             try:
                 done = loop.run_in_executor(None, self._work, questions)
             except RuntimeError:
                 # The process ends, and has no more threads; nobody waits for an answer.
                 return
-            done.add_done_callback(lambda task: self._end(loop, asked, task.result))
+            done.add_done_callback(lambda task: self._end(loop, asked, questions, task.result))
         else:
-            self._end(loop, asked, lambda: self._work(questions))
+            self._end(loop, asked, questions, lambda: self._work(questions))
 
     def _end(
         self,
         loop: asyncio.AbstractEventLoop,
-        asked: list[tuple[T, asyncio.Future[R]]],
+        asked: Sequence[tuple[Sequence[T], asyncio.Future[Sequence[R]]]],
+        questions: Sequence[T],
         result: Callable[[], Sequence[R]],
     ) -> None:
         try:
@@ -84,12 +98,14 @@ class Rounds(Generic[T, R]):
                 if not future.done():
                     future.set_exception(error)
         else:
-            self._on_answer([question for question, _ in asked], answers)
-            for (question, future), answer in zip(asked, answers, strict=True):
+            self._on_answer(questions, answers)
+            left = iter(answers)
+            for some, future in asked:
+                own = list(islice(left, len(some)))
                 if future.done():
-                    self._undo(question, answer)
+                    self._undo_all(some, own)
                 else:
-                    future.set_result(answer)
+                    future.set_result(own)
         if self._waiting:
             loop.call_soon(self._begin, loop)
         else:

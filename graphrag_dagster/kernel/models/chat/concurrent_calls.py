@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
@@ -33,6 +33,11 @@ class _LoopThread:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
+        # Else each layer of the client finds out several times a call that this is asyncio.
+        with suppress(ImportError):
+            from sniffio import thread_local
+
+            thread_local.name = "asyncio"
         self.loop.run_forever()
 
 

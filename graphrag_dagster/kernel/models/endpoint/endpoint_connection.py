@@ -300,7 +300,10 @@ class Connection:
         return failure.error
 
     def _state(self) -> _LoopState:
-        return _states.setdefault(asyncio.get_running_loop(), _LoopState())
+        loop = asyncio.get_running_loop()
+        if loop not in _states:
+            _states[loop] = _LoopState()
+        return _states[loop]
 
     def clients(self) -> "Clients":
         """The clients of the running loop; once connected, the call's own clock tells when its time is over.
