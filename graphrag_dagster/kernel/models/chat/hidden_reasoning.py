@@ -28,12 +28,13 @@ _PAIRS = (
 )
 _FLAGS = re.IGNORECASE | re.DOTALL
 _OPENINGS = tuple((re.compile(begin, _FLAGS), end) for begin, end in _PAIRS)
-# Begins with a set of characters, which is looked for many times as fast as one pattern after the other.
 _CLOSING = re.compile(
-    rf"[<\[◁](?:(?<=<)/({_NAMES})>|(?<=\[)/(think)\]|(?<=◁)/(think)▷"
-    r"|(?<=<)(?:\|end_(?:of_thought|thinking)\|>|\|inner_suffix\|>|unused95>|channel\|>))",
+    rf"</({_NAMES})>|\[/(think)\]|◁/(think)▷|<\|end_(?:of_thought|thinking)\|>|<\|inner_suffix\|>|<unused95>"
+    r"|<channel\|>",
     _FLAGS,
 )
+#: What each of them begins with; most replies have none of these, which is seen in a fraction of the time.
+_BEGIN_CLOSING = ("<", "[/", "◁")
 _BEFORE_ALL = re.compile(
     r"(?:\s|<\|?(?:im_start|start|start_of_role)\|?>\s*assistant(?:<\|end_of_role\|>)?)*"
 )
@@ -168,6 +169,8 @@ def _end_of(text: str, start: int, closing: str) -> int | None:
 
 def _unopened_end(text: str) -> int | None:
     """One past a mark that closes reasoning which none opens; None where there is none."""
+    if not any(begin in text for begin in _BEGIN_CLOSING):
+        return None
     for mark in islice(_CLOSING.finditer(text), _MOST_MARKS):
         spoken_of = _is_a_word(text, mark) or _is_opened_earlier(text, mark)
         if not spoken_of and not _in_code(text, mark.start()) and not _in_json(text, mark.start()):
