@@ -22,6 +22,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,8 @@ from support.serve import ServedEndpoint
 PODCAST = ROOT.parent / "shared" / "data" / "podcast"
 COMMAND = str(Path(sys.executable).parent / "graphrag-dagster")
 CONDITIONS = [one.name for one in declared_methods() if one.condition]
+#: Text units that a context of 8,000 tokens may be filled from.
+BASIC_UNITS = 100
 PAPER = {
     "C0": (34, 26_657),
     "C1": (367, 225_756),
@@ -170,7 +173,12 @@ def ways(
         local_context(index, *ids, count=count, limit=8000, shares=LocalShares())
 
     basis = Basis(method=method_at_level(0), index=index, count=count, settings=CorpusSettings(), level=0)
-    yield "basic", questions, lambda question: retriever.units(question, embedder.embed([question])[0])
+
+    def basic(question: str) -> None:
+        # Units are ranked as they are read.
+        list(islice(retriever.units(question, embedder.embed([question])[0]).ids, BASIC_UNITS))
+
+    yield "basic", questions, basic
     yield "local", questions, local
     yield "global packing", questions, lambda _: chunks_of(basis)
 

@@ -1,6 +1,7 @@
 """Values that are computed once, on first access."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from threading import Lock
 from typing import TypeVar, overload
 
@@ -45,6 +46,59 @@ class Deferred(Sequence[T]):
 
     def __hash__(self) -> int:
         return hash(self._members())
+
+    def __repr__(self) -> str:
+        return repr(self._members())
+
+
+class AsRead(Sequence[T]):
+    """The members of an iterator, taken from it once and only as far as they are read.
+
+    Its length, a slice, and a member counted from the end read all. It equals any sequence with the same
+    members.
+
+    Args:
+        members: gives them, in order.
+    """
+
+    __slots__ = ("_read", "_rest")
+
+    def __init__(self, members: Iterable[T]) -> None:
+        self._rest = iter(members)
+        self._read: list[T] = []
+
+    def _members(self, most: int | None = None) -> list[T]:
+        """Return the members read, at least ``most`` if there are as many; None: all."""
+        if most is None or most > len(self._read):
+            self._read.extend(islice(self._rest, None if most is None else most - len(self._read)))
+        return self._read
+
+    def __len__(self) -> int:
+        return len(self._members())
+
+    def __bool__(self) -> bool:
+        return bool(self._members(1))
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        if isinstance(index, slice):
+            return tuple(self._members()[index])
+        return self._members(index + 1 if index >= 0 else None)[index]
+
+    def __iter__(self) -> Iterator[T]:
+        place = 0
+        while place < len(self._read) or place < len(self._members(place + 1)):
+            yield self._read[place]
+            place += 1
+
+    def __eq__(self, other: object) -> bool:
+        return self._members() == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._members()))
 
     def __repr__(self) -> str:
         return repr(self._members())

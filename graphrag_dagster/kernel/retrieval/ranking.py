@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.common.lazy_values import AsRead
 from graphrag_dagster.kernel.common.packed_arrays import Places
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
 from graphrag_dagster.kernel.retrieval.index_cache import Shelf
@@ -21,8 +23,8 @@ Mode = Literal["hybrid", "vector", "lexical"]
 class Ranking:
     """Ids in descending order of score; ties in table order."""
 
-    ids: tuple[str, ...]
-    scores: tuple[float, ...]
+    ids: Sequence[str]
+    scores: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +110,29 @@ def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
         return np.argsort(descending, kind="stable")
     if most == 0:
         return np.zeros(0, dtype=np.int64)
-    threshold = np.partition(descending, most - 1)[most - 1]
-    candidates = np.flatnonzero(descending <= threshold)
-    positions: NDArray[np.int64] = candidates[np.argsort(descending[candidates], kind="stable")[:most]]
-    return positions
+    last = np.partition(descending, most - 1)[most - 1]
+    above = np.flatnonzero(descending < last)
+    # Most texts may share the last score, as those without a word of the question do.
+    alike = np.flatnonzero(descending == last)[: most - len(above)]
+    return np.concatenate((above[np.argsort(descending[above], kind="stable")], alike))
+
+
+#: A question reads a few hundred text units; they are ranked in parts, each this many times as large.
+_FIRST_PART, _GROWTH = 1_000, 30
+
+
+def _places_in_parts(scores: Scores) -> Iterator[int]:
+    """Yield all positions in the order of :func:`first_places`, ranked only as far as they are read."""
+    ranked, most = 0, _FIRST_PART
+    while ranked < len(scores):
+        yield from first_places(scores, most)[ranked:].tolist()
+        ranked, most = most, most * _GROWTH
 
 
 def rank_by_score(
     ids: Sequence[str], scores: Scores, most: int | None = None, *, prior: Scores | None = None
 ) -> Ranking:
-    """Return up to ``most`` ids in descending order of score; ties keep their order.
+    """Return up to ``most`` ids in descending order of score, ranked as they are read; ties keep their order.
 
     Args:
         ids: to rank.
@@ -125,12 +140,12 @@ def rank_by_score(
         most: how many to return; None: all.
         prior: factor for each score, counted from the lowest; 0 excludes the id.
     """
-    if prior is None or not len(scores):
-        order = first_places(scores, most)
-    else:
-        scores, allowed = (scores - scores.min()) * prior, np.flatnonzero(prior > 0)
-        order = allowed[first_places(scores[allowed], most)]
-    return Ranking(tuple(map(ids.__getitem__, order.tolist())), tuple(scores[order].tolist()))
+    allowed = len(scores)
+    if prior is not None and len(scores):
+        allowed = int(np.count_nonzero(prior > 0))
+        scores = np.where(prior > 0, (scores - scores.min()) * prior, -np.inf)
+    order = AsRead(islice(_places_in_parts(scores), allowed if most is None else min(most, allowed)))
+    return Ranking(AsRead(map(ids.__getitem__, order)), AsRead(map(scores.item, order)))
 
 
 #: The constant of reciprocal rank fusion (60 in Cormack et al. 2009): smaller favours the first ranks more.

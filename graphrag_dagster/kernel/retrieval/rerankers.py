@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from graphrag_dagster.errors import EngineError, GraphragError
+from graphrag_dagster.kernel.common.lazy_values import AsRead
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.models.local_models import LocalModel
@@ -102,7 +103,7 @@ class Reranked:
 
 def rerank(
     found: Sequence[str], texts: Callable[[str], str], sought: Sought, reranker: Reranker, first: int
-) -> tuple[list[str], Reranked]:
+) -> tuple[Sequence[str], Reranked]:
     """Return all text units with the first ones reranked, and what moved.
 
     The original order and the order by scores are combined by reciprocal rank fusion with the weight that the
@@ -119,7 +120,7 @@ def rerank(
     Raises:
         EngineError: the reranker did not return one finite score per text.
     """
-    head = list(found[:first])
+    head = list(islice(found, first))
     scores = np.asarray(reranker.scores(sought, [texts(unit_id) for unit_id in head]), dtype=np.float64)
     if scores.shape != (len(head),) or not np.isfinite(scores).all():
         raise EngineError(
@@ -133,7 +134,7 @@ def rerank(
         Moved(head[before], before + 1, after) for after, before in enumerate(order, 1) if before + 1 != after
     )
     summary = Reranked(sought.question, reranker.name, len(head), moved)
-    return [*(head[position] for position in order), *found[first:]], summary
+    return AsRead(chain(map(head.__getitem__, order), islice(found, first, None))), summary
 
 
 _WEIGHTS = np.array([UNIT_WEIGHTS[name] for name in FEATURES])

@@ -1,10 +1,12 @@
 """Values that are made when they are asked for, once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from graphrag_dagster.kernel.common.lazy_values import Deferred, once
+import pytest
+
+from graphrag_dagster.kernel.common.lazy_values import AsRead, Deferred, once
 
 
 def test_a_sequence_is_made_when_it_is_looked_into_and_once() -> None:
@@ -24,6 +26,39 @@ def test_a_sequence_is_made_when_it_is_looked_into_and_once() -> None:
     assert hash(some) == hash(Deferred(lambda: [3, 1, 2]))
     assert repr(some) == "(3, 1, 2)"
     assert made == ["made"]
+
+
+def test_members_are_taken_as_far_as_they_are_read() -> None:
+    taken: list[int] = []
+
+    def give() -> Iterator[int]:
+        for member in (3, 1, 2, 5):
+            taken.append(member)
+            yield member
+
+    some = AsRead(give())
+    assert taken == []
+    assert some
+    assert taken == [3]
+    assert some[1] == 1
+    assert [one for one, _ in zip(some, "ab", strict=False)] == [3, 1]
+    assert taken == [3, 1, 2]
+    assert (list(some), list(some), len(some), some[-1], some[1:3]) == (
+        [3, 1, 2, 5],
+        [3, 1, 2, 5],
+        4,
+        5,
+        (1, 2),
+    )
+    assert taken == [3, 1, 2, 5]
+    assert some == (3, 1, 2, 5)
+    assert some != (3, 1)
+    assert some != 3
+    assert hash(some) == hash(AsRead([3, 1, 2, 5]))
+    assert repr(some) == "[3, 1, 2, 5]"
+    with pytest.raises(IndexError):
+        some[4]
+    assert not AsRead([])
 
 
 def test_what_many_threads_ask_for_is_made_once() -> None:

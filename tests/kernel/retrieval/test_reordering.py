@@ -35,7 +35,8 @@ class Fixed:
 
 def put(scores: list[float], first: int | None = None) -> tuple[list[str], Reranked]:
     ids = [f"u{place}" for place in range(len(scores))]
-    return rerank(ids, str, SOUGHT, Fixed(scores), len(ids) if first is None else first)
+    after, made = rerank(ids, str, SOUGHT, Fixed(scores), len(ids) if first is None else first)
+    return list(after), made
 
 
 scores_of_units = st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0]), max_size=30)

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.common.stable_values import cosines, unit_rows
@@ -100,6 +100,27 @@ def test_equal_scores_keep_the_order_of_the_table():
 def test_so_many_are_the_first_of_all(values, most):
     scores = np.array(values, dtype=np.float64)
     assert first_places(scores, most).tolist() == first_places(scores).tolist()[:most]
+
+
+@given(
+    st.integers(0, 70_000),
+    st.integers(1, 40),
+    st.none() | st.integers(0, 3_000),
+    st.booleans(),
+    st.integers(),
+)
+@settings(max_examples=30, deadline=None)
+def test_what_is_ranked_in_parts_stands_as_it_would_at_once(size, values, most, weighed, seed):
+    random = np.random.default_rng(abs(seed))
+    # Few values make ties across the edges of parts; one of them is 0.1 + 0.2 - 0.3, which is nought.
+    scores = random.integers(-values, values, size) + random.choice([0.0, 0.1 + 0.2 - 0.3], size)
+    prior = random.choice([0.0, 1.0, 2.5], size) if weighed else np.ones(size)
+    weights = (scores - scores.min(initial=0)) * prior if weighed else scores
+    allowed = np.flatnonzero(prior > 0)
+    whole = allowed[np.argsort(-weights[allowed].round(12), kind="stable")][:most].tolist()
+    found = rank_by_score(range(size), scores, most, prior=prior if weighed else None)
+    assert [one for one, _ in zip(found.ids, range(1_500), strict=False)] == whole[:1_500]
+    assert (list(found.ids), list(found.scores)) == (whole, weights[whole].tolist())
 
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=30))

@@ -1,7 +1,7 @@
 """Packs context units into chunks: seeded shuffle, then greedy fill (paper §3.1.6, spec_graphrag §7)."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -74,15 +74,19 @@ def fill_chunks(units: Sequence[ContextUnit], *, count: Count, limit: int, seed:
     return chunks
 
 
-def first_that_fit(units: Sequence[ContextUnit], *, count: Count, limit: int) -> list[Chunk]:
+def first_that_fit(units: Iterable[ContextUnit], *, count: Count, limit: int) -> list[Chunk]:
     """Return one chunk of the leading units that fit, in their order; no chunk without units.
+
+    No more units are read than those and the next.
 
     Raises:
         QuestionError: not even the header and the beginning of the first unit fit.
     """
     taken: list[tuple[ContextUnit, int]] = []
     total = count(HEADER)
+    first: ContextUnit | None = None
     for unit in units:
+        first = first or unit
         tokens = count("\n" + row(unit))
         if total + tokens > limit and not _fits([*taken, (unit, tokens)], count, limit):
             break
@@ -90,8 +94,8 @@ def first_that_fit(units: Sequence[ContextUnit], *, count: Count, limit: int) ->
         total += tokens
     while len(taken) > 1 and not _fits(taken, count, limit):
         taken.pop()
-    if units and (not taken or not _fits(taken, count, limit)):
-        cut = _shorten_to_fit(units[0], count, limit)
+    if first and (not taken or not _fits(taken, count, limit)):
+        cut = _shorten_to_fit(first, count, limit)
         taken = [(cut, count("\n" + row(cut)))]
     chosen = tuple(unit for unit, _ in taken)
     return [Chunk(chosen, render(chosen), tuple(tokens for _, tokens in taken))] if chosen else []

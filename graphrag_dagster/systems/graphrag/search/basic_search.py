@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit
-from graphrag_dagster.kernel.questions.context.index_snapshot import LazySequence
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.finding import (
     TextQuery,
@@ -17,7 +16,6 @@ from graphrag_dagster.kernel.retrieval.finding import (
     without_favour,
 )
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.systems.graphrag.search.decomposition import Found, decompose
 from graphrag_dagster.systems.graphrag.search.global_search import sources_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
@@ -62,14 +60,12 @@ def vector_rag(search: Search, ranked: Sequence[str], *, favoured: bool = True) 
     answerer = search.engines.task(ANSWERER)
     selected = favoured and search.favour.selected is not None
     units = sources_of(search.index)
-    places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
     named = is_favoured(search) if favoured else lambda _: False
-
-    def row(rank: int) -> ContextUnit:
-        own = units.all[places[rank]]
-        return replace(own, selected=selected, favoured=named(units.record_id(own.id)))
-
-    rows = LazySequence(len(places), row)
+    rows = (
+        replace(units.all[units.number_of[unit_id] - 1], selected=selected, favoured=named(unit_id))
+        for unit_id in ranked
+        if unit_id in units.number_of
+    )
     chunks = first_that_fit(rows, count=search.count, limit=search.options.context_tokens)
     answer = map_reduce(search, answerer, units, chunks, method=search.method.name, direct=True)
     return replace(

@@ -6,9 +6,10 @@ is then answered, as ever, from one context: of what was found for it and for it
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.common.lazy_values import AsRead
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, section
@@ -95,7 +96,7 @@ def decompose(search: Search, found: Found, find: Callable[[str], Found]) -> Dec
     for question in questions:
         _take_step(search, decomposer, question, find, made, every)
     made.found = Found(
-        list(_in_turn([one.units for one in every])), list(_in_turn([one.entities for one in every]))
+        AsRead(_in_turn([one.units for one in every])), AsRead(_in_turn([one.entities for one in every]))
     )
     return made
 
@@ -136,4 +137,8 @@ def _take_step(
 
 def _in_turn(lists: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the first of each list, then the second of each and so on, each once."""
-    yield from dict.fromkeys(one for of in zip_longest(*lists) for one in of if one is not None)
+    given: set[str] = set()
+    for one in chain.from_iterable(zip_longest(*lists)):
+        if one is not None and one not in given:
+            given.add(one)
+            yield one
