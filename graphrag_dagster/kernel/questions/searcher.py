@@ -236,16 +236,19 @@ def level_read(
     wanted = options.level if chosen is None else chosen
     if wanted is not None:
         return wanted
-    if not method.reads_whole_level or index.restricted:
+    if index.restricted:
+        return index.once(_usual_level)
+    if not method.reads_whole_level:
         return _USUAL_LEVEL
     top = index.once(top_level)
     return top if top < 0 else index.once(_usual_level)
 
 
 def _usual_level(index: IndexSnapshot) -> int:
-    """Return C1, or C0 where no report of C1 has been written yet."""
+    """Return C1, or C0 where there are reports, but none of C1 has been written yet."""
     of_level = index.communities.filter(pl.col("level") == _USUAL_LEVEL)["community_id"]
-    unwritten = len(of_level) and not of_level.is_in(index.reports["report_id"].implode()).any()
+    reports = index.reports["report_id"]
+    unwritten = len(reports) and len(of_level) and not of_level.is_in(reports.implode()).any()
     return 0 if unwritten else _USUAL_LEVEL
 
 

@@ -348,7 +348,8 @@ class ReportSettings(Section):
     levels: Annotated[int, Field(ge=0, le=100)] | None = Field(
         None,
         description="deepest level Ck whose reports are written when indexing; those below are written when "
-        "a question by global, dynamic or C<k> reads them; null: all are written when indexing",
+        "a question by global, dynamic or C<k> reads them, and the other methods read the report of the "
+        "community of level Ck that holds theirs; null: all are written when indexing",
     )
 
     def data_tokens(self) -> Mapping[str, tuple[str, int]]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.apps.cypher.search.graph_search import by_rule, graph
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.local_embedders import shared_static
@@ -25,6 +26,7 @@ from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.search.graph_facts import Smoothed, likeness
 from support.graph_index import BRIDGE, COMMUNITIES, STATED, small_index, with_bridges
+from support.index_frames import filled
 from support.questions import asked_of
 from support.traces import column, fact, section_told
 
@@ -260,6 +262,36 @@ def test_nothing_to_look_for_is_refused_with_the_reason() -> None:
 def test_a_level_that_is_not_there_is_an_error() -> None:
     with pytest.raises(QuestionError, match="there is no level C7; there are C0"):
         answer(small_index(), OWNER, level=7)
+
+
+def test_where_no_report_of_the_level_was_written_those_above_are_read() -> None:
+    whole = small_index(bridged=False)
+    # The first community is not divided, so that it is one of C1 as well.
+    lower = whole.community_levels.with_columns(
+        pl.lit(1, pl.Int32).alias("level"),
+        community_id=pl.when(pl.col("community_id") == next(iter(COMMUNITIES)))
+        .then("community_id")
+        .otherwise(pl.format("{} below", "community_id")),
+    )
+    divided = lower.filter(pl.col("community_id").str.ends_with(" below")).select("community_id", "level")
+    index = replace(
+        whole,
+        community_levels=pl.concat([whole.community_levels, lower]),
+        communities=filled(
+            tables.COMMUNITIES,
+            [*whole.communities.to_dicts(), *divided.unique(maintain_order=True).to_dicts()],
+        ),
+    )
+    found = answer(index, "What are the main themes?", level=1)
+    assert found.level == 0
+    assert "C0 is read, since there is no report of C1" in (found.why or "")
+    assert {use.record_id for use in found.context if use.kind == "report"} == set(COMMUNITIES)
+    below = whole.reports.with_columns(
+        pl.lit(1, pl.Int32).alias("level"), report_id=pl.format("{} below", "report_id")
+    )
+    both = replace(index, reports=pl.concat([whole.reports, below]))
+    found = answer(both, "What are the main themes?", level=1)
+    assert (found.level, "is read, since" in (found.why or "")) == (1, False)
 
 
 def test_the_context_stays_within_its_tokens() -> None:

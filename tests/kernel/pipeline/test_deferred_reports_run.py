@@ -6,9 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import Index
+from graphrag_dagster import Filters, Index
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.conversations import section
 from support.corpora import write_corpus
@@ -39,6 +40,10 @@ def reports_asked(endpoint: ScriptedEndpoint) -> int:
     )
 
 
+def reports_read(answer: Answer) -> set[str]:
+    return {use.record_id for use in answer.context if use.kind == "report"}
+
+
 @pytest.mark.long
 def test_deeper_reports_are_written_for_the_question_that_reads_them(
     home: Path, endpoint: ScriptedEndpoint
@@ -57,7 +62,19 @@ def test_deeper_reports_are_written_for_the_question_that_reads_them(
     index, question = Index.open("coast"), "What are the themes?"
     endpoint.reset()
     assert index.ask(question, method="global").level == 0
-    assert index.ask("Who is Orrin Vask?", method="local").sources
+    # What reads reports of certain communities reads those above, which hold them.
+    [vask] = read(tables.ENTITIES).filter(title="Orrin Vask")["entity_id"]
+    [above] = read(tables.COMMUNITY_LEVELS).filter(level=0, entity_id=vask)["community_id"]
+    assert above in deeper["parent_id"]
+    assert above in reports_read(index.ask("Who is Orrin Vask?", method="local"))
+    assert above in reports_read(index.ask(question, method="drift"))
+    found = index.ask(question, method="graph")
+    assert above in reports_read(found)
+    assert "C0 is read, since there is no report of C1" in (found.why or "")
+    inside = Filters(folders=("institute", "news"))
+    for method in ("global", "dynamic", "graph"):
+        found = index.ask(question, method=method, filters=inside)
+        assert (found.level, above in reports_read(found)) == (0, True)
     seen = Index.explorer("coast")
     below = next(row for row in deeper["community_id"])
     assert seen.community(below).level == 1

@@ -18,7 +18,7 @@ from graphrag_dagster.apps.cypher.search.graph_trace import (
     explain,
     sections_of,
 )
-from graphrag_dagster.apps.cypher.search.nearest_communities import has_summaries
+from graphrag_dagster.apps.cypher.search.nearest_communities import has_summaries, level_of
 from graphrag_dagster.apps.cypher.tasks import CYPHER_WRITER, GRAPH_ROUTER
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
@@ -108,24 +108,27 @@ def graph(search: Search) -> Answer:
         QuestionError: there is no such level.
         EndpointError: the model endpoint cannot be used.
     """
-    names = names_in_question(search)
+    names, level = names_in_question(search), level_of(search)
     entities, summarised = entities_of(names), has_summaries(search)
     possible = _possible_routes(entities, summarised=summarised)
     chosen = choose_route(search, list(entities.values()), possible)
+    if search.level is not None and level < search.level:
+        instead = f"C{level} is read, since there is no report of C{search.level}"
+        chosen = replace(chosen, reason=f"{chosen.reason}; {instead}")
     answer = Answer(
-        *(search.question.text, search.method.name, search.level, REFUSAL),
+        *(search.question.text, search.method.name, level, REFUSAL),
         search.engines.task(ANSWERER).engine,
         refused=True,
         trace=linked_names_section(names),
     )
     if not possible:
-        why = f"{chosen.reason}; {_MISSING.format(level=search.level)}"
+        why = f"{chosen.reason}; {_MISSING.format(level=level)}"
         trace = GraphTrace(chosen.route, why, chosen.by)
         return _with_explanation(
             search, replace(answer, why=why, trace=(*answer.trace, *sections_of(trace))), chosen
         )
     if chosen.route not in possible:
-        without = f"{_MISSING.format(level=search.level)}, so nodes alone"
+        without = f"{_MISSING.format(level=level)}, so nodes alone"
         chosen = replace(chosen, route=possible[0], reason=f"{chosen.reason}; {without}")
     found = _retrieve(search, chosen.route, entities)
     context = pack_context(search, found.found)

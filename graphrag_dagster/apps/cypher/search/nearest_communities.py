@@ -24,7 +24,9 @@ from graphrag_dagster.systems.graphrag.search.graph_query_templates import edges
 
 
 def level_of(search: Search) -> int:
-    """Return the level that is read.
+    """Return the level that is read: that of the question, or the deepest one above it that has reports.
+
+    A report there is of communities that hold those of the question's level (``reports.levels``).
 
     Raises:
         QuestionError: the corpus has communities, but not of that level.
@@ -32,7 +34,15 @@ def level_of(search: Search) -> int:
     level, known = search.level or 0, levels_of(search.index)
     if known and level not in known:
         raise QuestionError(f"there is no level C{level}; there are {', '.join(f'C{k}' for k in known)}")
-    return level
+    return search.index.once(_reported_level, level)
+
+
+def _reported_level(index: IndexSnapshot, level: int) -> int:
+    # At a level below its own a community stands undivided.
+    divided, reported = (
+        frame.filter(pl.col("level") <= level)["level"].max() for frame in (index.communities, index.reports)
+    )
+    return reported if isinstance(reported, int) and reported != divided else level
 
 
 def has_summaries(search: Search) -> bool:

@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.questions.context.context_units import ContextUnits
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence, RowsById
 from graphrag_dagster.kernel.questions.report_citations import without_citations
+from graphrag_dagster.kernel.tables import COMMUNITY_MEMBERS
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
@@ -329,14 +330,15 @@ def _words_of_claims(index: IndexSnapshot) -> dict[tuple[str | None, ...], list[
 
 
 def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
-    """Yield reports of the entities' smallest communities; more and better ranked entities come first."""
+    """Yield reports of the entities' smallest communities that have one; more and better ranked entities come
+    first.
+    """
     if index.members is None or index.reports.is_empty() or not ids:
         return
-    deepest, reports = index.once(_communities), index.once(_reports)
+    deepest, reports = index.once(_reported_communities), index.once(_reports)
     scores: dict[str, list[float]] = {}
     for rank, entity in enumerate(ids):
-        (community,) = deepest.get(entity) or ("",)
-        if reports.get(community):
+        for community in deepest.get(entity) or ():
             scores.setdefault(community, []).append(1 / (rank + 3))
     for report_id in sorted(scores, key=lambda community: (-round(fsum(scores[community]), 12), community)):
         title, content = reports.get(report_id) or ("", "")
@@ -345,10 +347,11 @@ def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
         yield LocalRow(unit, report_id, (title,), partial(report_provenance, index, report_id))
 
 
-def _communities(index: IndexSnapshot) -> RowsById:
-    """Return communities by entity; the smallest is the last."""
-    members = pl.DataFrame() if index.members is None else index.members
-    return RowsById(members.sort("entity_id", "level", "community_id"), "entity_id", ["community_id"])
+def _reported_communities(index: IndexSnapshot) -> RowsById:
+    """Return communities that have a report by entity; the smallest is the last."""
+    members = COMMUNITY_MEMBERS.empty() if index.members is None else index.members
+    reported = members.join(index.reports, left_on="community_id", right_on="report_id", how="semi")
+    return RowsById(reported.sort("entity_id", "level", "community_id"), "entity_id", ["community_id"])
 
 
 def _reports(index: IndexSnapshot) -> RowsById:

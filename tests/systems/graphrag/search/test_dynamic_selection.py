@@ -309,6 +309,12 @@ def test_levels_above_c0_are_where_a_global_question_begins() -> None:
     assert level_read(ways["global"], None, SearchSettings(level=2), index) == 2
     assert level_read(ways["global"], None, options, replace(index, restricted=True)) == 1
     assert level_read(ways["global"], None, options, index_of_tree(TREE)) == 1
+    # Part of a corpus whose reports of C1 are written on demand.
+    part = replace(index_of_tree(TREE), restricted=True)
+    part = replace(part, reports=part.reports.filter(pl.col("title").is_in(["harbour", "music"])))
+    assert {name: level_read(way, None, options, part) for name, way in ways.items()} == dict.fromkeys(
+        ways, 0
+    )
 
 
 def test_below_levels_above_c0_the_best_are_followed_within_the_bound() -> None:

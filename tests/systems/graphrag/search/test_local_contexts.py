@@ -1,5 +1,6 @@
 """What a local context holds: text units first, each sentence once, in an order to be read."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -99,6 +100,34 @@ def test_a_table_is_not_begun_in_its_middle() -> None:
     made = context(snapshot(TABLE, [(0, middle), (TABLE.index("| 1994 |"), len(TABLE))]), [1, 0])
     assert any(text.startswith("The catches.") and "| 1990 |" in text for text in texts(made, "source"))
     assert made.rendered.count("| 2001 | 11 |") == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ({"C0", "C1", "other"}, ["C1", "other"]),
+        ({"C0", "other"}, ["C0", "other"]),
+        ({"C0"}, ["C0"]),
+        ((), []),
+    ],
+)
+def test_the_report_of_the_smallest_community_that_has_one_is_read(
+    written: Sequence[str], read: list[str]
+) -> None:
+    belong = [("e", "C0", 0), ("e", "C1", 1), ("f", "other", 0)]
+    reports = [
+        {"report_id": one, "title": one, "content": f"{one} tells of boats."} for one in sorted(written)
+    ]
+    index = replace(
+        snapshot(TEXT, windows(TEXT, 400, 0)),
+        members=filled(
+            tables.COMMUNITY_MEMBERS,
+            [{"entity_id": one, "community_id": of, "level": level} for one, of, level in belong],
+        ),
+        reports=filled(tables.COMMUNITY_REPORTS, reports),
+    )
+    made = context(index, [0], 6000)
+    assert [made.units.record_id(row.id) for row in made.rows if row.kind == "report"] == read
 
 
 @pytest.mark.parametrize("limit", [400, 700])
