@@ -19,6 +19,7 @@ from graphrag_dagster.kernel.models.call_estimates import (
     plan_reports,
     plan_typing,
     reply_tokens,
+    share_of_levels,
     summary_tokens,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
@@ -53,6 +54,8 @@ from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, Repor
 
 #: Tokens of an entity or a relationship in a context.
 _ELEMENT = 45
+#: Communities of all levels for each name.
+_COMMUNITIES = 0.25
 #: Share of the entities that are context nodes, at most, as in the corpora that were measured.
 _CONTEXT_NODES = 0.3
 _TASKS: dict[str, RoleName] = {
@@ -190,7 +193,7 @@ class _Planner:
         return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, cached)
 
     def _reports(self) -> Estimate:
-        settings = self._settings.model.for_role("report")
+        settings, own = self._settings.model.for_role("report"), self._settings.section(ReportSettings)
         communities = self._communities()
         prompt = self._known.tokens(
             *(prompts.load(f"community_report_{part}").text for part in ("system", "user"))
@@ -201,19 +204,23 @@ class _Planner:
         calls, inputs, outputs = plan_reports(
             communities,
             prompt,
-            self._settings.section(ReportSettings).context_tokens,
+            own.context_tokens,
             elements,
             self._known.average("report", "community_report"),
+            own.levels,
         )
         return Estimate("reports", "community_report", settings.name, calls, inputs, outputs)
 
     def _communities(self) -> Range:
+        own = self._settings.section(ReportSettings)
         if self._left is not None:
-            return exactly(float(self._left))
+            counted = (n for level, n in self._left.items() if own.levels is None or level <= own.levels)
+            return exactly(float(sum(counted)))
         made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
         if made is None:
-            return approximately(max(self._names * 0.25, 1), known=False)
-        return exactly(float(reported(made, self._settings.section(ReportSettings)).height))
+            every = approximately(max(self._names * _COMMUNITIES, 1), known=False)
+            return every * share_of_levels(own.levels)
+        return exactly(float(reported(made, own).height))
 
     def _embeddings(self) -> Estimate:
         model, prefixes = self._settings.embeddings.model or "", self._settings.embeddings.prefixes
@@ -221,9 +228,10 @@ class _Planner:
         units = self._texts if whole else []
         known, count = self._known.vectors(model, prefixes.of_documents(units)), len(units)
         share = (1 - known / max(count, 1)) if whole else 0
+        written = _COMMUNITIES * share_of_levels(self._settings.section(ReportSettings).levels).expected
         # Entities, or of these context nodes alone, and reports; then descriptions and summaries.
         entities = 1.0 if whole else _CONTEXT_NODES if self._settings.makes("context") else 0.0
-        each, tokens = entities + 0.25, entities * _ELEMENT + 0.25 * 500
+        each, tokens = entities + written, entities * _ELEMENT + written * 500
         if self._settings.makes("coterag"):
             each += 1 + SUMMARIES_PER_NAME
             tokens += _ELEMENT + SUMMARIES_PER_NAME * summary_tokens(None).expected

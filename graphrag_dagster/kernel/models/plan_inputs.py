@@ -1,6 +1,7 @@
 """Inputs of a plan: text units, expected names and pairs, and replies that are already known."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
@@ -28,13 +29,13 @@ class PlanBasis:
     """The work to plan.
 
     ``units``: rows of ``corpus.text_chunks``; ``names`` and ``pairs``: of the graph, guessed where it is yet
-    to be extracted; ``reports``: how many will be written, None if unknown.
+    to be extracted; ``reports``: how many are to be written by level, None if unknown.
     """
 
     units: pl.DataFrame
     names: int
     pairs: int
-    reports: int | None = None
+    reports: Mapping[int, int] | None = None
 
 
 def basis_of(store: CorpusStore, name: str) -> PlanBasis:
@@ -64,9 +65,10 @@ def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> PlanBa
     """A graph is taken in as an index does, into a file that goes again."""
     from graphrag_dagster.apps.interchange.graph_import import import_graphs
 
+    own = settings.section(ImportSettings)
     with TemporaryDirectory() as folder:
         warehouse = Warehouse(path=f"{folder}/{{corpus}}.duckdb")
-        written = import_graphs(store, warehouse, name)
+        import_graphs(store, warehouse, name)
         with warehouse.reading(name) as reader:
             texts = imported_texts(
                 reader.read(tables.IMPORTED_DOCUMENTS),
@@ -81,10 +83,14 @@ def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> PlanBa
             pairs = _count_rows(
                 reader, "select distinct least(head, tail), greatest(head, tail) from imports.relations"
             )
-    communities = written[tables.IMPORTED_COMMUNITIES].rows
-    kept = settings.section(ImportSettings).communities == "kept" and communities
-    there = written[tables.IMPORTED_REPORTS].rows if settings.section(ImportSettings).reports == "kept" else 0
-    return PlanBasis(texts.text_units, names, pairs, max(communities - there, 0) if kept else None)
+            communities, reports = (
+                Counter[int](reader.read(table, ["level"])["level"])
+                for table in (tables.IMPORTED_COMMUNITIES, tables.IMPORTED_REPORTS)
+            )
+    if own.communities != "kept" or not communities:
+        return PlanBasis(texts.text_units, names, pairs)
+    there = reports if own.reports == "kept" else Counter()
+    return PlanBasis(texts.text_units, names, pairs, communities - there)
 
 
 def _count_rows(reader: Reader, query: str) -> int:

@@ -16,6 +16,7 @@ from graphrag_dagster.kernel.models.call_estimates import (
     plan_merging,
     plan_reports,
     plan_summaries,
+    share_of_levels,
 )
 from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, ModelUse
 
@@ -54,6 +55,18 @@ def test_reports_are_planned_in_order(
     calls, inputs, outputs = plan_reports(communities, prompt, context, elements, seen)
     assert in_order(calls, inputs, outputs)
     assert inputs.high <= communities.high * (prompt + context) + 1e-3
+    # Where only C0 is written, an element stands in one report.
+    _, once, _ = plan_reports(communities, prompt, context, elements, seen, deepest=0)
+    assert once.high <= communities.high * prompt + elements.high + 1e-3
+    assert plan_reports(communities, prompt, context, elements, seen, deepest=9)[1] == inputs
+
+
+def test_the_deeper_reports_are_written_the_more_there_are() -> None:
+    shares = [share_of_levels(deepest) for deepest in (0, 1, 2, 3, None)]
+    assert in_order(*shares)
+    assert [one.expected for one in shares] == sorted(one.expected for one in shares)
+    assert shares[3] == shares[4] == exactly(1)
+    assert all(0 < one.low <= one.high <= 1 for one in shares)
 
 
 @given(RANGES, st.integers(1, 3000), st.integers(1, 10_000), RANGES)

@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Filters, Index
+from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.call_estimates import Range, exactly
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.conversations import section
@@ -40,6 +42,10 @@ def reports_asked(endpoint: ScriptedEndpoint) -> int:
     )
 
 
+def reports_planned() -> Range:
+    return next(one.calls for one in plan_corpus("coast").estimates if one.stage == "reports")
+
+
 def reports_read(answer: Answer) -> set[str]:
     return {use.record_id for use in answer.context if use.kind == "report"}
 
@@ -48,7 +54,11 @@ def reports_read(answer: Answer) -> set[str]:
 def test_deeper_reports_are_written_for_the_question_that_reads_them(
     home: Path, endpoint: ScriptedEndpoint
 ) -> None:
-    folder = write_corpus(home / "corpora", settings=_SETTINGS.format(0, endpoint.url))
+    folder = write_corpus(home / "corpora", settings=_SETTINGS.format("null", endpoint.url))
+    whole = reports_planned()
+    (folder / "corpus.yaml").write_text(_SETTINGS.format(0, endpoint.url), encoding="utf-8")
+    foretold = reports_planned()
+    assert foretold.expected < whole.expected
     run_job("coast")
     communities = read(tables.COMMUNITIES)
     deeper = communities.filter(pl.col("level") > 0)
@@ -57,7 +67,10 @@ def test_deeper_reports_are_written_for_the_question_that_reads_them(
     assert set(read(tables.COMMUNITY_REPORTS)["report_id"]) == set(
         communities.filter(level=0)["community_id"]
     )
-    assert reports_asked(endpoint) == communities.height - deeper.height
+    written = reports_asked(endpoint)
+    assert written == communities.height - deeper.height
+    assert foretold.low <= written <= foretold.high
+    assert reports_planned() == exactly(written)
 
     index, question = Index.open("coast"), "What are the themes?"
     endpoint.reset()

@@ -15,6 +15,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.file_discovery import FoundFile
 from graphrag_dagster.kernel.lineage.lineage_reader import why
+from graphrag_dagster.kernel.models.call_estimates import exactly
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -257,6 +258,35 @@ def test_a_plan_counts_what_a_model_will_be_asked_before_anything_is_made(home: 
     assert plan.estimates[1].calls.expected > 0
     assert plan.text_units == 0
     assert Warehouse().corpora() == []
+
+
+@pytest.mark.parametrize(("levels", "calls"), [("null", 4), ("1", 3), ("0", 1)])
+def test_a_plan_counts_the_reports_of_communities_that_are_kept(home: Path, levels: str, calls: int) -> None:
+    settings = f"""
+kind: graph
+engine: llm
+model: {{name: m, base_url: 'http://127.0.0.1:9/v1'}}
+imports: {{communities: kept}}
+reports: {{levels: {levels}}}
+"""
+    folder = write_graph(home, settings=settings)
+    (folder / "edges.csv").unlink()
+    names = ["Ada", "Bo", "Cy", "Di"]
+    pl.DataFrame({"id": names, "human_readable_id": range(4), "title": names, "type": names}).write_parquet(
+        folder / "entities.parquet"
+    )
+    pl.DataFrame({"source": names[:-1], "target": names[1:]}).write_parquet(folder / "relationships.parquet")
+    pl.DataFrame(
+        {
+            "community": [0, 1, 2, 3],
+            "level": [0, 1, 1, 2],
+            "parent": [-1, 0, 0, 1],
+            "title": ["All", "Two", "Others", "One"],
+            "entity_ids": [names, names[:2], names[2:], names[:1]],
+        }
+    ).write_parquet(folder / "communities.parquet")
+    (reports,) = (one for one in plan_corpus("harbour").estimates if one.stage == "reports")
+    assert reports.calls == exactly(calls)
 
 
 @pytest.mark.usefixtures("folder")
