@@ -89,9 +89,19 @@ class AsRead(Sequence[T]):
         return self._members(index + 1 if index >= 0 else None)[index]
 
     def __iter__(self) -> Iterator[T]:
-        place = 0
-        while place < len(self._read) or place < len(self._members(place + 1)):
-            yield self._read[place]
+        yield from self._read
+        # What another iterator reads meanwhile stands there, too.
+        place = len(self._read)
+        while True:
+            if place < len(self._read):
+                yield self._read[place]
+            else:
+                try:
+                    member = next(self._rest)
+                except StopIteration:
+                    return
+                self._read.append(member)
+                yield member
             place += 1
 
     def __eq__(self, other: object) -> bool:

@@ -117,16 +117,19 @@ def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
     return np.concatenate((above[np.argsort(descending[above], kind="stable")], alike))
 
 
-#: A question reads a few hundred text units; they are ranked in parts, each this many times as large.
-_FIRST_PART, _GROWTH = 1_000, 30
+#: A question reads a few dozen text units, and seldom so many that all are worth ranking.
+_PARTS = (1_000, 30_000, None)
 
 
 def _places_in_parts(scores: Scores) -> Iterator[int]:
     """Yield all positions in the order of :func:`first_places`, ranked only as far as they are read."""
-    ranked, most = 0, _FIRST_PART
-    while ranked < len(scores):
-        yield from first_places(scores, most)[ranked:].tolist()
-        ranked, most = most, most * _GROWTH
+    ranked = 0
+    for most in _PARTS:
+        places = first_places(scores, most)
+        yield from places[ranked:].tolist()
+        ranked = len(places)
+        if ranked == len(scores):
+            return
 
 
 def rank_by_score(
@@ -144,8 +147,10 @@ def rank_by_score(
     if prior is not None and len(scores):
         allowed = int(np.count_nonzero(prior > 0))
         scores = np.where(prior > 0, (scores - scores.min()) * prior, -np.inf)
-    order = AsRead(islice(_places_in_parts(scores), allowed if most is None else min(most, allowed)))
-    return Ranking(AsRead(map(ids.__getitem__, order)), AsRead(map(scores.item, order)))
+    order, of_scores = (
+        islice(_places_in_parts(scores), allowed if most is None else min(most, allowed)) for _ in range(2)
+    )
+    return Ranking(AsRead(map(ids.__getitem__, order)), AsRead(map(scores.item, of_scores)))
 
 
 #: The constant of reciprocal rank fusion (60 in Cormack et al. 2009): smaller favours the first ranks more.
