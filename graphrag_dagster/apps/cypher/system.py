@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 from graphrag_dagster.kernel.catalogue.search_methods import (
+    COMMUNITY_TABLES,
     FORM_OPTIONS,
     GRAPH_TABLES,
     LEVEL_TABLES,
@@ -34,6 +35,7 @@ SYSTEM = System(
                 *(
                     *TEXT_UNIT_TABLES,
                     *GRAPH_TABLES,
+                    *COMMUNITY_TABLES,
                     *LEVEL_TABLES,
                     *REPORT_TABLES,
                     *REPORT_VECTOR_TABLES,
