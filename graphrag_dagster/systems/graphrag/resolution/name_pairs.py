@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.common.worker_processes import map_in_processes, suitable_process_count
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import why_not_reusable
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, RESOLUTION_STATE
 from graphrag_dagster.systems.graphrag.resolution.feature_weights import ASK
@@ -179,28 +181,29 @@ def _values(text: str, kind: Kind) -> _Values:
         letters = (name.acronym,)
     elif 1 < len(name.words) <= _MOST_LETTERS:
         found = (*initials(name.words), *initials(name.whole))
-        letters = (some for some in found if len(some) > 1)
+        letters = [some for some in found if len(some) > 1]
     nicknames: Iterable[str] = ()
     if name.given:
         groups = NICKNAMES.get(name.given[0], ())
-        shorter = (*groups, f"{name.given[0][0]}.")
-        nicknames = (f"{one} {name.words[-1]}" for one in shorter)
+        nicknames = [f"{one} {name.words[-1]}" for one in (*groups, f"{name.given[0][0]}.")]
     stems = () if kind == "person" else (" ".join(name.stems),)
     common = frozenset() if kind == "person" else KINDS_OF_THINGS
-    words = (word for word in name.meaningful if word not in common and not word[:1].isdigit())
+    words = [word for word in name.meaningful if word not in common and not word[:1].isdigit()]
     by_rule: tuple[Iterable[str], ...] = (
         (name.key, name.joined),
         letters,
         nicknames,
         (*countries(name), *stems),
-        (" ".join(sorted(sound(word) or word for word in name.meaningful)),),
+        (" ".join(sorted([sound(word) or word for word in name.meaningful])),),
         (*words, *name.nicknames),
         (name.key[:_PREFIX],),
     )
-    return tuple(tuple(dict.fromkeys(filter(str.strip, values))) for values in by_rule)
+    return tuple([tuple(dict.fromkeys(filter(str.strip, values))) if values else () for values in by_rule])
 
 
 _AT_ONCE: Final = 20_000
+#: Names of documents, or pairs of a corpus, from which on further processes are worth their start.
+_WORTH_PROCESSES: Final = 150_000
 _NAME: Final = ["document_id", "name", "surface", "type", "places"]
 _NAMES: Final = ("one", "one_type", "other", "other_type")
 _SCORED: Final = ("rule", "features", "score", "veto", "band")
@@ -240,6 +243,10 @@ class ComparedPairs(NamedTuple):
     left_out: int
 
 
+#: Scopes, each with those of its pairs that are compared; None for all candidates.
+_Parts = Sequence[tuple[NameScope, CandidatePairs | None]]
+
+
 class Comparing:
     """Compares the names of scopes, and keeps all pairs as rows of ``resolution.candidates``.
 
@@ -261,25 +268,32 @@ class Comparing:
         # Rows that hold whatever else is in the corpus.
         defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
         self._between = known.filter(pl.col("document_id").is_null() & ~defined)
-        self._rows: list[tuple[Any, ...]] = []
         self._frames = [CANDIDATES.empty(), inside.select(CANDIDATES.column_names)]
         self.reused = inside.height
 
-    def __call__(self, found: ScopeNames) -> ComparedPairs:
-        """Compare the names of a scope."""
-        if found.document in self._unchanged:
-            places = {name: place for place, name in enumerate(found.names)}
-            again = (
-                (places[one, one_type], places[other, other_type], *scored)
-                for one, one_type, other, other_type, *scored in self._of_document.pop(found.document, ())
-            )
-            pairs, vetoed = _taken_over(found.scope, again)
-            small = len(found.names) <= WHOLE_BLOCK
-            return ComparedPairs(pairs, _ends(vetoed), 0 if small else _Blocks(found.scope).left_out)
+    def documents(self, scopes: Sequence[ScopeNames]) -> Iterator[ComparedPairs]:
+        """Compare the names of each document, and yield what came of them, in order."""
+        anew = [one.scope for one in scopes if one.document not in self._unchanged]
+        made = self._compared(_some_documents(anew), sum(len(one.names) for one in anew))
+        for one in scopes:
+            yield self._as_before(one) if one.document in self._unchanged else next(made)
+
+    def _as_before(self, found: ScopeNames) -> ComparedPairs:
+        places = {name: place for place, name in enumerate(found.names)}
+        again = (
+            (places[one, one_type], places[other, other_type], *scored)
+            for one, one_type, other, other_type, *scored in self._of_document.pop(found.document or "", ())
+        )
+        pairs, vetoed = _taken_over(found.scope, again)
+        small = len(found.names) <= WHOLE_BLOCK
+        return ComparedPairs(pairs, _ends(vetoed), 0 if small else _Blocks(found.scope).left_out)
+
+    def between(self, found: ScopeNames) -> ComparedPairs:
+        """Compare the names of a corpus."""
         compared = candidates(found.scope)
         chosen, rules = compared.pairs, compared.rules
         pairs, little = list[ScoredPair](), [_ends(())]
-        if found.document is None and not self._between.is_empty():
+        if not self._between.is_empty():
             known, new = _known_pairs(found, compared, self._between)
             self._frames.append(known.select(CANDIDATES.column_names))
             self.reused += known.height
@@ -288,36 +302,83 @@ class Comparing:
             pairs, _ = _taken_over(found.scope, rows)
             little.append(told.filter(pl.col("score") < ASK).select(_ENDS).to_numpy())
             chosen, rules = chosen[new], rules[new]
-        # Which names of a document are the fullest depends on all its pairs.
-        step = _AT_ONCE if found.document is None else max(len(chosen), 1)
-        for at in range(0, len(chosen), step):
-            some = zip(map(tuple, chosen[at : at + step].tolist()), rules[at : at + step], strict=True)
-            vetoed = []
-            for one in score_pairs(found.scope, dict(some)):
-                self._add(found, one)
-                if one.score >= ASK:
-                    pairs.append(one)
-                elif one.veto:
-                    vetoed.append(one.pair)
-            little.append(_ends(vetoed))
+        some = (
+            (
+                found.scope.part(chosen[at : at + _AT_ONCE]),
+                chosen[at : at + _AT_ONCE],
+                rules[at : at + _AT_ONCE],
+            )
+            for at in range(0, len(chosen), _AT_ONCE)
+        )
+        parts = ([(scope, CandidatePairs(ends, by, 0))] for scope, ends, by in some)
+        for one in self._compared(parts, len(chosen)):
+            pairs += one.pairs
+            little.append(one.vetoed)
         pairs.sort(key=lambda one: one.pair)
         return ComparedPairs(pairs, np.concatenate(little), compared.left_out)
 
+    def _compared(self, parts: Iterable[_Parts], items: int) -> Iterator[ComparedPairs]:
+        """Yield what came of each part, and keep the rows."""
+        number = suitable_process_count(items, _WORTH_PROCESSES)
+        made: Iterator[tuple[pl.DataFrame, list[ComparedPairs]]]
+        if number == 1:
+            made = map(_compare, parts)
+        else:
+            made = map_in_processes(
+                number,
+                _compare,
+                ((some,) for some in parts),
+                whose="the resolution of names",
+                setting="the number of processors of the run (`taskset`)",
+                begin=defer_collection,
+            )
+        for rows, compared in made:
+            self._frames.append(rows)
+            yield from compared
+
     def frame(self) -> pl.DataFrame:
         """Return the rows."""
-        self._flush()
         return pl.concat(self._frames)
 
-    def _add(self, found: ScopeNames, pair: ScoredPair) -> None:
-        names = pair_columns(found.document, *(found.names[place] for place in pair.pair))
-        scored = (pair.rule, pair.features, pair.score, pair.veto or None, pair.band)
-        self._rows.append((*names.values(), *scored))
-        if len(self._rows) >= _AT_ONCE:
-            self._flush()
 
-    def _flush(self) -> None:
-        self._frames.append(CANDIDATES.frame_of(self._rows))
-        self._rows.clear()
+def _some_documents(scopes: Iterable[NameScope]) -> Iterator[_Parts]:
+    """Yield the scopes of documents, so many at a time as have names enough."""
+    some, names = list[tuple[NameScope, None]](), 0
+    for one in scopes:
+        some.append((one, None))
+        names += len(one.names)
+        if names >= _AT_ONCE:
+            yield some
+            some, names = [], 0
+    if some:
+        yield some
+
+
+def _compare(parts: _Parts) -> tuple[pl.DataFrame, list[ComparedPairs]]:
+    """Return the rows of the pairs of scopes, and what came of each scope.
+
+    Which names of a document are the fullest depends on all its pairs.
+    """
+    rows, made = list[tuple[Any, ...]](), list[ComparedPairs]()
+    for scope, chosen in parts:
+        some = chosen or candidates(scope)
+        pairs, vetoed = list[ScoredPair](), list[Pair]()
+        for one in score_pairs(scope, dict(zip(map(tuple, some.pairs.tolist()), some.rules, strict=True))):
+            first, second = (scope.names[place] for place in one.pair)
+            rows.append(
+                (
+                    stable_id("pair", scope.document or "", *first, *second),
+                    *(scope.document, *first, *second),
+                    *(one.rule, one.features, one.score, one.veto or None, one.band),
+                )
+            )
+            if one.score >= ASK:
+                pairs.append(one)
+            elif one.veto:
+                vetoed.append(one.pair)
+        pairs.sort(key=lambda one: one.pair)
+        made.append(ComparedPairs(pairs, _ends(vetoed), some.left_out))
+    return CANDIDATES.frame_of(rows), made
 
 
 def _ends(pairs: Sequence[Pair]) -> NDArray[np.int64]:
