@@ -213,16 +213,9 @@ _INFORMATIVE: Final = (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
 _DEFINED: Final = ("defined", "bracketed", "bracketed_place", "called")
 
 
-def pair_columns(document: str | None, one: Name, other: Name) -> dict[str, Any]:
+def pair_columns(document: str | None, one: Name, other: Name) -> tuple[str | None, ...]:
     """Return the columns by which tables tell which two names are meant."""
-    return {
-        "pair_id": stable_id("pair", document or "", *one, *other),
-        "document_id": document,
-        "one": one[0],
-        "one_type": one[1],
-        "other": other[0],
-        "other_type": other[1],
-    }
+    return stable_id("pair", document or "", *one, *other), document, *one, *other
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,14 +357,8 @@ def _compare(parts: _Parts) -> tuple[pl.DataFrame, list[ComparedPairs]]:
         some = chosen or candidates(scope)
         pairs, vetoed = list[ScoredPair](), list[Pair]()
         for one in score_pairs(scope, dict(zip(map(tuple, some.pairs.tolist()), some.rules, strict=True))):
-            first, second = (scope.names[place] for place in one.pair)
-            rows.append(
-                (
-                    stable_id("pair", scope.document or "", *first, *second),
-                    *(scope.document, *first, *second),
-                    *(one.rule, one.features, one.score, one.veto or None, one.band),
-                )
-            )
+            names = pair_columns(scope.document, scope.names[one.pair[0]], scope.names[one.pair[1]])
+            rows.append((*names, one.rule, one.features, one.score, one.veto or None, one.band))
             if one.score >= ASK:
                 pairs.append(one)
             elif one.veto:

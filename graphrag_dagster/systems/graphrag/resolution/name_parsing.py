@@ -339,7 +339,7 @@ def parse_name(name: str, kind: Kind) -> ParsedName:
         meaningful=meaningful,
         family=meaningful[-1:] if person and "of" not in parts else (),
         given=meaningful[:-1] if person else (),
-        generic=all([word in kinds or word in PARTICLES for word in parts]),
+        generic=all(word in kinds or word in PARTICLES for word in parts),
         bare=sum(map(str.isalpha, name)) < 2,
         signs="".join(sorted(_SIGNS.intersection(name))),
         sounds=tuple(map(sound, parts)),

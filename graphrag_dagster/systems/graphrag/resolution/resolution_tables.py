@@ -111,7 +111,7 @@ def resolve_corpus(
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
         comparing.frame(),
-        DECISIONS.rows(chain(_decisions(done), _unused_decisions(unused, documents))),
+        DECISIONS.frame_of(chain(_decisions(done), _unused_decisions(unused, documents))),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
         len(done.namesakes),
@@ -127,20 +127,17 @@ def _decisions_by_document(word: NameRuling, documents: pl.DataFrame) -> list[Na
     return [replace(word, document=one) for one in inside or [word.document]]
 
 
-def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
+def _decisions(done: Resolution) -> Iterator[tuple[Any, ...]]:
     for one in done.decisions:
-        yield {
-            **pair_columns(one.document, one.one, one.other),
-            "verdict": one.verdict,
-            "decided_by": one.by,
-            "reason": one.reason,
-            "score": one.score,
-            **_decision_columns(one.word),
-            **_question_columns(one.ruling),
-        }
+        yield (
+            *pair_columns(one.document, one.one, one.other),
+            *(one.verdict, one.by, one.reason, one.score),
+            *_decision_columns(one.word),
+            *_question_columns(one.ruling),
+        )
 
 
-def _unused_decisions(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
+def _unused_decisions(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     known = {*documents["path"], *documents["document_id"]}
     for word in words:
         where = "the texts" if word.document is None else word.document
@@ -148,29 +145,22 @@ def _unused_decisions(words: Iterable[NameRuling], documents: pl.DataFrame) -> I
         if word.document is not None and word.document not in known:
             missing = f"there is no document {word.document}"
         reason = f"{word.verdict}: {', '.join(word.names)}; {missing}"
-        yield {
-            **pair_columns(None, (word.names[0], ""), (word.names[1], "")),
-            "pair_id": stable_id("unused", word.verdict, *word.names, word.document, word.identity),
-            "verdict": "unused",
-            "decided_by": "person",
-            "reason": reason,
-            "score": None,
-            **_decision_columns(word),
-            **_question_columns(None),
-        }
+        yield (
+            stable_id("unused", word.verdict, *word.names, word.document, word.identity),
+            *(None, word.names[0], "", word.names[1], ""),
+            *("unused", "person", reason, None),
+            *_decision_columns(word),
+            *_question_columns(None),
+        )
 
 
-def _decision_columns(word: NameRuling | None) -> dict[str, str | None]:
-    if word is None:
-        return dict.fromkeys(("decision_id", "who", "decided_at"))
-    return {"decision_id": word.identity, "who": word.who, "decided_at": word.when}
+def _decision_columns(word: NameRuling | None) -> tuple[str | None, ...]:
+    return (word.identity, word.who, word.when) if word else (None, None, None)
 
 
-def _question_columns(ruling: Ruling | None) -> dict[str, Any]:
-    return {
-        "problem": ruling.reason if ruling and ruling.problem else None,
-        "repaired": int(ruling is not None and ruling.repaired),
-    }
+def _question_columns(ruling: Ruling | None) -> tuple[str | None, int]:
+    problem = ruling.reason if ruling and ruling.problem else None
+    return problem, int(ruling is not None and ruling.repaired)
 
 
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:
