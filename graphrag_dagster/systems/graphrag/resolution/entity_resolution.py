@@ -212,7 +212,7 @@ def _rule_open_pairs(
         if pairs:
             one, of_scope = compared[at], {pair.pair: next(rulings) for pair in pairs}
             now = [p.with_ruling(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
-            again = ComparedPairs(now, one.vetoed, one.left_out)
+            again = ComparedPairs(now, one.vetoed, one.refused, one.left_out)
             ruled[at] = _cluster_names(one.names, again, one.links, bearing)
     return ruled
 
@@ -239,12 +239,10 @@ def _cluster_names(
             links.are_different(a, b) for a in found.known(one) for b in found.known(other)
         )
 
-    pairs, vetoed, left_out = compared
-    clustering = clusters(pairs, vetoed, _human_groups(found, links, apart), apart)
-    titles = _titles(clustering.roots, found, pairs)
-    return ComparedNames(
-        found, pairs, vetoed, left_out, clustering, [titles[root] for root in clustering.roots], links
-    )
+    groups = _human_groups(found, links, apart)
+    clustering = clusters(compared.pairs, compared.vetoed, groups, apart)
+    titles = _titles(clustering.roots, found, compared.pairs)
+    return ComparedNames(found, *compared, clustering, [titles[root] for root in clustering.roots], links)
 
 
 def _human_groups(found: ScopeNames, links: DecisionLinks, apart: Callable[[int, int], bool]) -> list[int]:

@@ -208,6 +208,8 @@ _NAME: Final = ["document_id", "name", "surface", "type", "places"]
 _NAMES: Final = ("one", "one_type", "other", "other_type")
 _SCORED: Final = ("rule", "features", "score", "veto", "band")
 _ENDS: Final = ("one_place", "other_place")
+_REFUSED: Final = {**dict.fromkeys(_ENDS, pl.Int64), "score": pl.Float64, "veto": pl.String}
+_NONE_REFUSED: Final = pl.DataFrame(schema=_REFUSED)
 _INFORMATIVE: Final = (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
 #: Features of a pair that a text defines as one.
 _DEFINED: Final = ("defined", "bracketed", "bracketed_place", "called")
@@ -227,12 +229,20 @@ class Earlier:
 
 
 class ComparedPairs(NamedTuple):
-    """The pairs of a scope: those that something speaks for in order, those that a veto alone speaks of, and
-    how many were left out.
+    """The pairs of a scope.
+
+    Most that something speaks for have a veto between documents, so that these are kept as columns.
+
+    Attributes:
+        pairs: those that something speaks for, in order; between documents those of them without a veto.
+        vetoed: others with a veto.
+        refused: those of the others that something speaks for, with both places, score and veto.
+        left_out: how many of large blocks were not compared.
     """
 
     pairs: list[ScoredPair]
     vetoed: NDArray[np.int64]
+    refused: pl.DataFrame
     left_out: int
 
 
@@ -279,21 +289,24 @@ class Comparing:
         )
         pairs, vetoed = _taken_over(found.scope, again)
         small = len(found.names) <= WHOLE_BLOCK
-        return ComparedPairs(pairs, _ends(vetoed), 0 if small else _Blocks(found.scope).left_out)
+        left_out = 0 if small else _Blocks(found.scope).left_out
+        return ComparedPairs(pairs, _ends(vetoed), _NONE_REFUSED, left_out)
 
     def between(self, found: ScopeNames) -> ComparedPairs:
         """Compare the names of a corpus."""
         compared = candidates(found.scope)
         chosen, rules = compared.pairs, compared.rules
-        pairs, little = list[ScoredPair](), [_ends(())]
+        pairs, vetoed, refused = list[ScoredPair](), [_ends(())], [_NONE_REFUSED]
         if not self._between.is_empty():
             known, new = _known_pairs(found, compared, self._between)
             self._frames.append(known.select(CANDIDATES.column_names))
             self.reused += known.height
             told = known.filter(_INFORMATIVE)
-            rows = told.filter(pl.col("score") >= ASK).select(*_ENDS, *_SCORED).iter_rows()
+            against = told.filter(pl.col("veto").is_not_null())
+            rows = told.filter(pl.col("veto").is_null()).select(*_ENDS, *_SCORED).iter_rows()
             pairs, _ = _taken_over(found.scope, rows)
-            little.append(told.filter(pl.col("score") < ASK).select(_ENDS).to_numpy())
+            vetoed.append(against.select(_ENDS).to_numpy())
+            refused.append(against.filter(pl.col("score") >= ASK).select(list(_REFUSED)))
             chosen, rules = chosen[new], rules[new]
         some = (
             (
@@ -306,9 +319,10 @@ class Comparing:
         parts = ([(scope, CandidatePairs(ends, by, 0))] for scope, ends, by in some)
         for one in self._compared(parts, len(chosen)):
             pairs += one.pairs
-            little.append(one.vetoed)
+            vetoed.append(one.vetoed)
+            refused.append(one.refused)
         pairs.sort(key=lambda one: one.pair)
-        return ComparedPairs(pairs, np.concatenate(little), compared.left_out)
+        return ComparedPairs(pairs, np.concatenate(vetoed), pl.concat(refused), compared.left_out)
 
     def _compared(self, parts: Iterable[_Parts], items: int) -> Iterator[ComparedPairs]:
         """Yield what came of each part, and keep the rows."""
@@ -355,16 +369,19 @@ def _compare(parts: _Parts) -> tuple[pl.DataFrame, list[ComparedPairs]]:
     rows, made = list[tuple[Any, ...]](), list[ComparedPairs]()
     for scope, chosen in parts:
         some = chosen or candidates(scope)
-        pairs, vetoed = list[ScoredPair](), list[Pair]()
+        pairs, vetoed, refused = list[ScoredPair](), list[Pair](), list[tuple[int, int, float, str]]()
         for one in score_pairs(scope, dict(zip(map(tuple, some.pairs.tolist()), some.rules, strict=True))):
             names = pair_columns(scope.document, scope.names[one.pair[0]], scope.names[one.pair[1]])
             rows.append((*names, one.rule, one.features, one.score, one.veto or None, one.band))
-            if one.score >= ASK:
+            if one.score >= ASK and not (one.veto and scope.document is None):
                 pairs.append(one)
             elif one.veto:
                 vetoed.append(one.pair)
+                if one.score >= ASK:
+                    refused.append((*one.pair, one.score, one.veto))
         pairs.sort(key=lambda one: one.pair)
-        made.append(ComparedPairs(pairs, _ends(vetoed), some.left_out))
+        told = pl.DataFrame(refused, schema=_REFUSED, orient="row") if refused else _NONE_REFUSED
+        made.append(ComparedPairs(pairs, _ends(vetoed), told, some.left_out))
     return CANDIDATES.frame_of(rows), made
 
 

@@ -285,7 +285,7 @@ def kind_of(type_name: str) -> Kind:
     return _KINDS.get(type_name.upper(), "other")
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=50_000)
 def parse_name(name: str, kind: Kind) -> ParsedName:
     """Return a name taken apart.
 
