@@ -204,7 +204,7 @@ class ScoredPair(NamedTuple):
     """Two names of a scope that were compared.
 
     Attributes:
-        rule: by which they were found, see :data:`.candidates.RULES`.
+        rule: by which they were found, see :data:`.candidate_pairs.RULES`.
         features: those that are not zero, as the table has them.
         score: probability that they are one, by the weights alone.
         veto: why they cannot be one; empty where they can.

@@ -17,14 +17,10 @@ from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, DECISIONS
 from graphrag_dagster.kernel.tasks.name_judging_ports import Ruling
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.candidate_pairs import forget_names
 from graphrag_dagster.systems.graphrag.resolution.entity_resolution import Judge, Resolution, resolve
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
-from graphrag_dagster.systems.graphrag.resolution.name_pairs import (
-    Comparing,
-    Earlier,
-    forget_names,
-    pair_columns,
-)
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing, Earlier, pair_columns
 from graphrag_dagster.systems.graphrag.resolution.name_parsing import COUNTRIES, kind_of
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
