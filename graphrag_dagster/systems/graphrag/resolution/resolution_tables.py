@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from sys import intern
 from typing import Any
@@ -24,6 +24,7 @@ from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing, E
 from graphrag_dagster.systems.graphrag.resolution.name_parsing import COUNTRIES, kind_of
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
+_AT_ONCE = 20_000
 _OF_DOCUMENT = ["document_id", "name"]
 #: Names of other things, in small letters, that begin names of people.
 _NEVER_GIVEN = MADE | PLACES_LIKE_PEOPLE | COUNTRIES.keys()
@@ -107,7 +108,7 @@ def resolve_corpus(
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
         comparing.frame(),
-        DECISIONS.frame_of(chain(_decisions(done), _unused_decisions(unused, documents))),
+        _decision_rows(chain(_decisions(done), _unused_decisions(unused, documents))),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
         len(done.namesakes),
@@ -121,6 +122,14 @@ def _decisions_by_document(word: NameRuling, documents: pl.DataFrame) -> list[Na
         return [word]
     inside = documents.filter(pl.col("path") == word.document)["document_id"].sort().to_list()
     return [replace(word, document=one) for one in inside or [word.document]]
+
+
+def _decision_rows(rows: Iterator[tuple[Any, ...]]) -> pl.DataFrame:
+    # Some at a time: all of them together would be sorted here, and so held twice.
+    parts = [DECISIONS.empty()]
+    while some := list(islice(rows, _AT_ONCE)):
+        parts.append(DECISIONS.frame_of(some))
+    return pl.concat(parts)
 
 
 def _decisions(done: Resolution) -> Iterator[tuple[Any, ...]]:
