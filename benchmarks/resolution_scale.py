@@ -4,18 +4,25 @@
 
 Each size runs in a process of its own. A document names 20 entities twice; a fifth of the names stand in
 several documents, a tenth are other spellings or short forms of one beside them. Each size is measured again
-with a document more, where what was compared before is known.
+with a document more, where what was compared before is known. Garbage is collected as in a command;
+processors and memory are those of all processes, which are looked at twice a second.
 """
 
 import argparse
+import os
 import random
-import resource
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 
 import polars as pl
 
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
+    defer_collection,
+    share_malloc_arena,
+)
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions
 from graphrag_dagster.systems.graphrag.resolution.name_pairs import Earlier
@@ -23,6 +30,7 @@ from graphrag_dagster.systems.graphrag.resolution.resolution_tables import Resol
 
 SIZES = (10_000, 100_000, 1_000_000)
 PER_DOCUMENT, TIMES = 20, 2
+LOOKS = 0.5
 SYLLABLES = "ka ro mi ten ba lo fer ni sha gu vel dor pin ost ar el"
 KINDS = {
     "PERSON": ("{a} {b}", "{a} {c} {b}"),
@@ -85,30 +93,55 @@ def corpus(count: int) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
 
 
 def timed(*frames: pl.DataFrame, earlier: Earlier | None = None) -> tuple[ResolutionFrames, str]:
-    """Resolve, and return the seconds that it took, by the clock and of processors."""
-    began, used = time.perf_counter(), time.process_time()
+    """Resolve, and return what it took: seconds by the clock and of processors, and the peak of memory."""
+    done, looks = threading.Event(), list[float]()
+    watch = threading.Thread(target=look_on, args=(done, looks))
+    watch.start()
+    began, used = time.perf_counter(), processor_seconds()
     made = resolve_corpus(*frames, Decisions(), earlier=earlier)
-    return made, f"{time.perf_counter() - began:.1f} s, {time.process_time() - used:.1f} of processors"
+    clock, used = time.perf_counter() - began, processor_seconds() - used
+    done.set()
+    watch.join()
+    return (
+        made,
+        f"{clock:.1f} s, {used:.1f} of processors, peak {max(looks):,.0f} MB ({looks[0]:,.0f} before)",
+    )
+
+
+def processor_seconds() -> float:
+    """Return what this process and its children that have ended took of processors so far."""
+    own = os.times()
+    return own.user + own.system + own.children_user + own.children_system
+
+
+def look_on(done: threading.Event, looks: list[float]) -> None:
+    """Note the megabytes of this process with its children, now and until it is done."""
+    # Processes that compare names import this file, but need no more of it.
+    from growth import look
+
+    while True:
+        with suppress(OSError):
+            looks.append(look(os.getpid(), {}).megabytes)
+        if done.wait(LOOKS):
+            return
 
 
 def measure(count: int) -> None:
     """Resolve a corpus of so many entities, and then with a document more, and print."""
+    defer_collection()
     gleaned, chunks, documents = corpus(count)
     last = documents["document_id"][-1]
     before = (gleaned.filter(pl.col("text_unit_id") != last), chunks[:-1], documents[:-1])
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    made, seconds = timed(*before)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    made, took = timed(*before)
     print(
-        f"{count:>9,} names, {gleaned.height:,} mentions, {documents.height:,} documents: {seconds}, "
-        f"peak {peak:,.0f} MB ({held:,.0f} before); {made.candidates.height:,} pairs, "
+        f"{count:>9,} names, {gleaned.height:,} mentions, {documents.height:,} documents: {took}; "
+        f"{made.candidates.height:,} pairs, "
         f"{made.left_out:,} left out, {made.aliases['entity'].n_unique():,} entities",
         flush=True,
     )
-    again, seconds = timed(gleaned, chunks, documents, earlier=Earlier(made.candidates, made.aliases))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    again, took = timed(gleaned, chunks, documents, earlier=Earlier(made.candidates, made.aliases))
     print(
-        f"    with a document more: {seconds}, peak {peak:,.0f} MB; {again.reused:,} of "
+        f"    with a document more: {took}; {again.reused:,} of "
         f"{again.candidates.height:,} pairs not compared again",
         flush=True,
     )
@@ -120,6 +153,8 @@ def main() -> None:
     parser.add_argument("entities", nargs="*", type=int, default=SIZES)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     wanted = parser.parse_args()
+    # As commands do; the processes that are started take it over.
+    share_malloc_arena()
     for count in wanted.entities:
         if wanted.here:
             measure(count)

@@ -4,16 +4,19 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeVar
 
 from graphrag_dagster.errors import EngineError
 
 Result = TypeVar("Result")
 _MOST_PROCESSES = 8
+#: Calls of each process that are handed out before the first result is taken.
+_AHEAD = 4
 
 
 def suitable_process_count(items: int, worth: int) -> int:
@@ -29,7 +32,7 @@ def available_processors() -> int:
 def map_in_processes(
     number: int,
     work: Callable[..., Result],
-    calls: Sequence[tuple[Any, ...]],
+    calls: Iterable[tuple[Any, ...]],
     *,
     whose: str,
     setting: str,
@@ -41,7 +44,7 @@ def map_in_processes(
     Args:
         number: number of processes.
         work: a module-level function, so that other processes can import it.
-        calls: arguments of each call.
+        calls: arguments of each call, taken as processes come to need them.
         whose: owner of the processes, for the error message.
         setting: the setting that determines their number.
         begin: called first in each process; module-level like ``work``.
@@ -50,15 +53,19 @@ def map_in_processes(
     Raises:
         EngineError: a process died.
     """
+    pending = iter(calls)
     others = set(multiprocessing.active_children())
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(number, mp_context=spawned, initializer=begin, initargs=given) as pool:
         with sigint_ignored():
-            waiting = deque(pool.submit(work, *call) for call in calls)
+            waiting = deque(pool.submit(work, *call) for call in islice(pending, number * _AHEAD))
         try:
             # Popped, so that a result that was passed on is not kept here as well.
             while waiting:
-                yield waiting.popleft().result()
+                result = waiting.popleft().result()
+                waiting.extend(pool.submit(work, *call) for call in islice(pending, 1))
+                yield result
+                del result
         except BrokenProcessPool as error:
             raise EngineError(
                 f"a worker process of {whose} died ({error}); set {setting} to 1, or lower than now if "

@@ -56,8 +56,6 @@ class NameQuestion:
 
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[NameQuestion]], Sequence[Ruling]]
-#: Compares the names of a scope.
-_Compare = Callable[[ScopeNames], ComparedPairs]
 #: Where names of a scope stand.
 _Places = Callable[[ScopeNames, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
 
@@ -123,8 +121,10 @@ def resolve(
     }
     ordered.clear()
     local = [
-        _cluster_names(names, compare(names), links.get(document, everywhere), {})
-        for document, names in found.items()
+        _cluster_names(names, pairs, links.get(document, everywhere), {})
+        for (document, names), pairs in zip(
+            found.items(), compare.documents(list(found.values())), strict=True
+        )
     ]
     if judge is not None:
         local = _rule_open_pairs(local, judge, places_in_document, {})
@@ -136,7 +136,7 @@ def _resolve_between_documents(
     local: Sequence[ComparedNames],
     said: Decisions,
     titles: Mapping[str, str],
-    compare: _Compare,
+    comparing: Comparing,
     judge: Judge | None,
 ) -> Resolution:
     """Resolve the names between documents; ``local`` is what came of the names of each."""
@@ -153,7 +153,7 @@ def _resolve_between_documents(
     def places(_: ScopeNames, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
         return places_in_documents(documents, meant, wanted)
 
-    whole = _cluster_names(full, compare(full), said.links(between=True), bearing)
+    whole = _cluster_names(full, comparing.between(full), said.links(between=True), bearing)
     if judge is not None:
         (whole,) = _rule_open_pairs([whole], judge, places, bearing)
     entity = dict(zip(full.names, whole.titles, strict=True))
@@ -212,7 +212,7 @@ def _rule_open_pairs(
         if pairs:
             one, of_scope = compared[at], {pair.pair: next(rulings) for pair in pairs}
             now = [p.with_ruling(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
-            again = ComparedPairs(now, one.vetoed, one.left_out)
+            again = ComparedPairs(now, one.vetoed, one.refused, one.left_out)
             ruled[at] = _cluster_names(one.names, again, one.links, bearing)
     return ruled
 
@@ -239,12 +239,10 @@ def _cluster_names(
             links.are_different(a, b) for a in found.known(one) for b in found.known(other)
         )
 
-    pairs, vetoed, left_out = compared
-    clustering = clusters(pairs, vetoed, _human_groups(found, links, apart), apart)
-    titles = _titles(clustering.roots, found, pairs)
-    return ComparedNames(
-        found, pairs, vetoed, left_out, clustering, [titles[root] for root in clustering.roots], links
-    )
+    groups = _human_groups(found, links, apart)
+    clustering = clusters(compared.pairs, compared.vetoed, groups, apart)
+    titles = _titles(clustering.roots, found, compared.pairs)
+    return ComparedNames(found, *compared, clustering, [titles[root] for root in clustering.roots], links)
 
 
 def _human_groups(found: ScopeNames, links: DecisionLinks, apart: Callable[[int, int], bool]) -> list[int]:

@@ -3,10 +3,10 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from graphrag_dagster.engines.extractive.names.name_wordlists import (
     FEMALE_NAMES,
@@ -200,12 +200,11 @@ REASONS: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPair:
+class ScoredPair(NamedTuple):
     """Two names of a scope that were compared.
 
     Attributes:
-        rule: by which they were found, see :data:`.candidates.RULES`.
+        rule: by which they were found, see :data:`.candidate_pairs.RULES`.
         features: those that are not zero, as the table has them.
         score: probability that they are one, by the weights alone.
         veto: why they cannot be one; empty where they can.
@@ -226,10 +225,10 @@ class ScoredPair:
     def with_ruling(self, ruling: Ruling) -> "ScoredPair":
         """Return the pair as a model rules."""
         if ruling.verdict == "unsure":
-            return replace(self, ruling=ruling)
+            return self._replace(ruling=ruling)
         if ruling.verdict == "same":
-            return replace(self, band="merge", ruling=ruling)
-        return replace(self, band="apart", veto=ruling.reason or "a model says so", ruling=ruling)
+            return self._replace(band="merge", ruling=ruling)
+        return self._replace(band="apart", veto=ruling.reason or "a model says so", ruling=ruling)
 
     @property
     def reason(self) -> str:
@@ -248,10 +247,11 @@ def _in_words(features: str) -> str:
 
 def score_pairs(scope: NameScope, pairs: Mapping[Pair, str]) -> Iterator[ScoredPair]:
     """Yield the pairs of a scope with what speaks for them, each found by a rule."""
-    forms = short_forms(scope, pairs)
+    parsed = {place: scope.parsed(place) for place in set(chain.from_iterable(pairs))}
+    forms = short_forms(parsed, pairs)
     within = scope.document is not None
     for pair, rule in pairs.items():
-        one, other = scope.parsed(pair[0]), scope.parsed(pair[1])
+        one, other = parsed[pair[0]], parsed[pair[1]]
         values = features(scope, pair, one, other, forms)
         against = veto(one, other, values, within_document=within)
         written, score = _weighed(tuple(values.items()))

@@ -8,6 +8,7 @@ from itertools import combinations, product
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.tasks.name_judging_ports import Ruling
@@ -72,7 +73,7 @@ def clusters(
 
     Args:
         pairs: that something speaks for; others are not merged.
-        vetoed: that nothing speaks for and a veto against.
+        vetoed: others with a veto.
         groups: for each name the smallest name that a person says is the same, or the name itself.
         apart: whether a person says that two names are different.
     """
@@ -224,9 +225,7 @@ class ComparedNames:
 
     Attributes:
         names: of a document, or the full names of all.
-        pairs: that something speaks for.
-        vetoed: pairs that nothing speaks for and a veto against.
-        left_out: pairs of large blocks that were not compared.
+        pairs: see :class:`.name_pairs.ComparedPairs`, as the next three.
         clustering: the clusters of the names.
         titles: for each name the one that stands for its cluster.
         links: what people said of the names.
@@ -235,6 +234,7 @@ class ComparedNames:
     names: ScopeNames
     pairs: list[ScoredPair]
     vetoed: NDArray[np.int64]
+    refused: pl.DataFrame
     left_out: int
     clustering: NameClustering
     titles: list[Name]
@@ -283,6 +283,10 @@ def decisions_of(done: ComparedNames, people: Decisions) -> Iterator[NameDecisio
                 ruled = pair.ruling is not None and not pair.ruling.problem
                 by: Literal["model", "rule"] = "model" if ruled else "rule"
                 yield NameDecision(document, one, other, verdict, by, reason, pair.score, ruling=pair.ruling)
+    for first, second, score, veto in done.refused.iter_rows():
+        joined = done.clustering.roots[first] == done.clustering.roots[second]
+        if not joined and (first, second) not in said:
+            yield NameDecision(document, names[first], names[second], "apart", "rule", veto, score)
 
 
 def _human_decision_on(done: ComparedNames, first: int, second: int) -> tuple[str, str] | None:

@@ -2,11 +2,14 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_dagster.systems.graphrag.resolution.name_parsing import (
     COUNTRIES,
@@ -32,7 +35,7 @@ _CALLED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_BETWEEN = 60
-_NONE = frozenset[str]()
+_NONE, _NOWHERE = frozenset[str](), frozenset[int]()
 
 
 def definitions(
@@ -100,13 +103,13 @@ class NameScope:
     """Names among which some are one: those of a document, or of a corpus.
 
     Attributes:
-        names: spellings with types.
-        sentences: for each name the numbers of the sentences it stands in; none in a corpus.
+        names: spellings with types, by position.
+        sentences: for each name of a document the numbers of the sentences it stands in.
         definitions: pairs of positions that a text defines as one.
         document: the document; None for a corpus, in which no short form stands for a fuller one.
     """
 
-    names: Sequence[Name]
+    names: Sequence[Name] | Mapping[int, Name]
     sentences: Sequence[Sequence[int]]
     definitions: Mapping[Pair, Definition]
     document: str | None
@@ -115,6 +118,14 @@ class NameScope:
         """Return a name taken apart; all of them together are too many to be kept."""
         name, type_name = self.names[place]
         return parse_name(name, kind_of(type_name))
+
+    def part(self, pairs: NDArray[np.int64]) -> "NameScope":
+        """Return of a corpus what tells about some of its pairs, the names at the places that they have."""
+        names = {place: self.names[place] for place in np.unique(pairs).tolist()}
+        own = map(tuple, pairs.tolist() if self.definitions else ())
+        return NameScope(
+            names, (), {pair: self.definitions[pair] for pair in own if pair in self.definitions}, None
+        )
 
 
 def short_form_of(short: ParsedName, full: ParsedName) -> str:
@@ -157,18 +168,20 @@ class ShortForms:
     fullest: dict[int, set[int]]
 
 
-def short_forms(scope: NameScope, pairs: Iterable[Pair]) -> ShortForms:
+def short_forms(parsed: Mapping[int, ParsedName], pairs: Iterable[Pair]) -> ShortForms:
     """Return the short forms among candidates."""
     how: dict[Pair, tuple[int, str]] = {}
     fuller: dict[int, set[int]] = defaultdict(set)
     for pair in pairs:
-        if found := _short_form_place(scope, pair):
+        if found := _short_form_place(parsed[pair[0]], parsed[pair[1]]):
             how[pair] = found
             fuller[pair[found[0]]].add(pair[1 - found[0]])
     return ShortForms(
         how,
         {
-            short: _unlike_names(scope, sorted(full for full in fulls if not fuller.get(full, set()) & fulls))
+            short: _unlike_names(
+                parsed, sorted(full for full in fulls if not fuller.get(full, _NOWHERE) & fulls)
+            )
             for short, fulls in fuller.items()
         },
     )
@@ -176,7 +189,7 @@ def short_forms(scope: NameScope, pairs: Iterable[Pair]) -> ShortForms:
 
 def short_place(scope: NameScope, pair: Pair) -> int | None:
     """Return which place of a pair has a name that is short for the other: 0 or 1; None where none has."""
-    found = _short_form_place(scope, pair)
+    found = _short_form_place(*map(scope.parsed, pair))
     return found and found[0]
 
 
@@ -188,34 +201,37 @@ def features(
     if pair in forms.how:
         at, how = forms.how[pair]
         alone = len(forms.fullest[pair[at]]) == 1
-        found |= _short_form_features(scope, pair[at], pair[1 - at], how, alone=alone)
+        short, full = (one, other) if at == 0 else (other, one)
+        found |= _short_form_features(short, full, how)
+        if scope.document is not None:
+            placed = scope.sentences[pair[at]], scope.sentences[pair[1 - at]]
+            found |= _features_of_document(short, how, *placed, alone=alone)
     how_defined = scope.definitions.get(pair)
     if how_defined:
         short_letters = found.keys() & {"acronym", "loose_acronym"} or (one.acronym or other.acronym)
         places = one.kind == other.kind == "place"
         bracketed = "defined" if short_letters else "bracketed_place" if places else "bracketed"
         found[bracketed if how_defined == "bracketed" else how_defined] = 1.0
-    found["types_differ"] = float(one.kind != other.kind)
-    first, second = (scope.sentences[place] for place in pair)
-    if first and second and not how_defined:
+    if one.kind != other.kind:
+        found["types_differ"] = 1.0
+    if scope.document is not None and not how_defined:
+        first, second = (scope.sentences[place] for place in pair)
         found["together"] = len(set(first).intersection(second)) / min(len(first), len(second))
-    return {name: value for name, value in sorted(found.items()) if value}
+    return {name: found[name] for name in sorted(found) if found[name]}
 
 
-def _short_form_place(scope: NameScope, pair: Pair) -> tuple[int, str] | None:
-    one, other = scope.parsed(pair[0]), scope.parsed(pair[1])
+def _short_form_place(one: ParsedName, other: ParsedName) -> tuple[int, str] | None:
     for at, (short, full) in enumerate(((one, other), (other, one))):
         if found := short_form_of(short, full):
             return at, found
     return None
 
 
-def _unlike_names(scope: NameScope, fulls: Sequence[int]) -> set[int]:
+def _unlike_names(parsed: Mapping[int, ParsedName], fulls: Sequence[int]) -> set[int]:
     """Return one name of each person or thing among full names of which some may be variants."""
     kept: list[int] = []
     for full in fulls:
-        name = scope.parsed(full)
-        if not any(_variants(name, scope.parsed(other)) for other in kept):
+        if not any(_variants(parsed[full], parsed[other]) for other in kept):
             kept.append(full)
     return set(kept)
 
@@ -243,29 +259,36 @@ def countries(name: ParsedName) -> frozenset[str]:
     return COUNTRIES.get(name.key, _NONE)
 
 
-def _short_form_features(
-    scope: NameScope, short: int, full: int, how: str, *, alone: bool
-) -> dict[str, float]:
-    few, many = scope.parsed(short), scope.parsed(full)
+def _short_form_features(short: ParsedName, full: ParsedName, how: str) -> dict[str, float]:
     found = {how: 1.0}
-    if scope.document is not None:
-        found["only" if how in PARTS else "only_person" if few.kind == "person" else "only_letters"] = float(
-            alone
-        )
-        if how != "without_title":
-            found["after"] = float(min(scope.sentences[full]) <= min(scope.sentences[short]))
-        if how == "given_alone" and alone:
-            found["introduced"] = found["after"]
     if how in PARTS:
-        found["kept"] = sum(map(len, few.meaningful)) / sum(map(len, many.meaningful))
-        found["part_of_place"] = float(many.kind == "place")
-        found["part_of_organisation"] = float(many.kind == "organisation")
+        found["kept"] = sum(map(len, short.meaningful)) / sum(map(len, full.meaningful))
+        found["part_of_place"] = float(full.kind == "place")
+        found["part_of_organisation"] = float(full.kind == "organisation")
     return found
 
 
-def _full_name_features(one: ParsedName, other: ParsedName) -> dict[str, float]:
+def _features_of_document(
+    short: ParsedName, how: str, short_stands: Sequence[int], full_stands: Sequence[int], *, alone: bool
+) -> dict[str, float]:
+    kind = "only" if how in PARTS else "only_person" if short.kind == "person" else "only_letters"
+    found = {kind: float(alone)}
+    if how != "without_title":
+        found["after"] = float(min(full_stands) <= min(short_stands))
+    if how == "given_alone" and alone:
+        found["introduced"] = found["after"]
+    return found
+
+
+@cache
+def _ratio() -> Callable[[str, str], float]:
+    # Imported when names are compared, and not for each pair.
     from rapidfuzz.fuzz import ratio
 
+    return ratio
+
+
+def _full_name_features(one: ParsedName, other: ParsedName) -> dict[str, float]:
     if one.words == other.words:
         if _distinguishing_parts(one) == _distinguishing_parts(other):
             return {"same_key": 1.0} if one.address == other.address or one.given else {}
@@ -273,10 +296,10 @@ def _full_name_features(one: ParsedName, other: ParsedName) -> dict[str, float]:
     found: dict[str, float] = {}
     if one.joined == other.joined:
         found["same_letters"] = 1.0
-    elif sorted(one.words) == sorted(other.words):
+    elif len(one.joined) == len(other.joined) and sorted(one.words) == sorted(other.words):
         found["other_order"] = 1.0
     else:
-        likeness = ratio(one.joined, other.joined) / 100
+        likeness = _ratio()(one.joined, other.joined) / 100
         found["spelling"] = max(0.0, (likeness - UNLIKE) / (1 - UNLIKE))
         found["sounds"] = float(one.sounds == other.sounds)
     if countries(one) & countries(other):

@@ -1,14 +1,12 @@
-"""Candidate pairs of names from bounded blocks, and their comparison.
+"""The comparison of candidate pairs of names.
 
 Between documents a score is that of the two names, whatever else is in the corpus, but for pairs that a text
 defines as one. In a document it is that of all its names, so that it stands as long as these do.
 """
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.metadata import version
 from sys import intern
 from typing import Any, Final, NamedTuple
@@ -19,207 +17,41 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.common.worker_processes import map_in_processes, suitable_process_count
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import why_not_reusable
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, RESOLUTION_STATE
+from graphrag_dagster.systems.graphrag.resolution.candidate_pairs import (
+    WHOLE_BLOCK,
+    Blocks,
+    CandidatePairs,
+    candidates,
+)
 from graphrag_dagster.systems.graphrag.resolution.feature_weights import ASK
 from graphrag_dagster.systems.graphrag.resolution.match_probability import ScoredPair, score_pairs
-from graphrag_dagster.systems.graphrag.resolution.name_features import (
-    UNLIKE,
-    NameScope,
-    Pair,
-    countries,
-    given_names_agree,
-    short_place,
-)
-from graphrag_dagster.systems.graphrag.resolution.name_parsing import (
-    KINDS_OF_THINGS,
-    NICKNAMES,
-    Kind,
-    initials,
-    parse_name,
-    people_stem,
-    sound,
-)
+from graphrag_dagster.systems.graphrag.resolution.name_features import NameScope, Pair, short_place
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 
-#: Names of a block that are compared each with each; in a larger block, with how many next ones by spelling.
-WHOLE_BLOCK: Final = 64
-NEXT: Final = 8
-#: Rules by which names are found that may have next to nothing in common.
-SHARING_LITTLE: Final = frozenset({"word", "prefix"})
-_PREFIX: Final = 4
-_NAMES_AT_ONCE: Final = 50_000
-_SPELLINGS_AT_ONCE: Final = 200_000
-#: Initials of names longer than this are nobody's letters.
-_MOST_LETTERS: Final = 8
-#: What a name shares with others, for each of the rules.
-_Values = tuple[tuple[str, ...], ...]
-
-
-#: What names share that are compared, the surest first.
-RULES: Final = ("key", "letters", "nickname", "country", "sound", "word", "prefix")
-_FOUND_BY: Final = np.array((*RULES, "definition"), np.object_)
-_LETTERS: Final = RULES.index("letters")
-_LITTLE: Final = [RULES.index(rule) for rule in sorted(SHARING_LITTLE)]
-#: More than there are blocks of a rule.
-_BLOCKS: Final = 2**40
-
-
-@dataclass(frozen=True, slots=True)
-class CandidatePairs:
-    """Pairs to be compared, each with the first rule that found it, and how many were left out.
-
-    Pairs of one block follow each other. ``left_out`` counts pairs of large blocks, once for every such block
-    they share, though a smaller block may have found them.
-    """
-
-    pairs: NDArray[np.int64]
-    rules: NDArray[np.object_]
-    left_out: int
-
-
-def candidates(scope: NameScope) -> CandidatePairs:
-    """Return which names of a scope are compared.
-
-    All names of a block with at most 64 are; in a larger block each with the next 8 in the order of their
-    spellings, so that the pairs grow with the names and not with their square. Between documents, where no
-    short form counts, letters are compared with what a text defines by them, and names that share no
-    more than a word or a beginning where they are spelled alike: nothing else could speak for them. What a
-    text defines as one is compared in any case.
-    """
-    count, blocks = len(scope.names), _Blocks(scope)
-    found = [np.array([one * count + other for one, other in sorted(scope.definitions)], np.int64)]
-    rules = [np.full(len(found[0]), len(RULES))]
-    for rule, ends in blocks.neighbours():
-        kept = (rule != _LETTERS) | (blocks.lettered[ends[0]] != blocks.lettered[ends[1]])
-        if scope.document is None:
-            little = np.flatnonzero(np.isin(rule, _LITTLE))
-            kept[little] = _spelled_alike(blocks.joined, ends[:, little])
-        found.append((ends.min(axis=0) * count + ends.max(axis=0))[kept])
-        rules.append(rule[kept])
-    codes = np.concatenate(found)
-    first = np.sort(np.unique(codes, return_index=True)[1])
-    pairs = np.stack(np.divmod(codes[first], count), axis=1)
-    return CandidatePairs(pairs, _FOUND_BY[np.concatenate(rules)[first]], blocks.left_out)
-
-
-class _Blocks:
-    """The names of a scope by what they share, rule by rule; those of a block in the order of spellings.
-
-    ``left_out`` is the number of pairs of large blocks that are not compared, ``joined`` the letters of each
-    name, ``lettered`` whether it is an acronym.
-    """
-
-    def __init__(self, scope: NameScope) -> None:
-        known: list[dict[str, int]] = [{} for _ in RULES]
-        places, blocks, spelled = array("q"), array("q"), list[tuple[str, str]]()
-        self.joined = list[str]()
-        lettered = bytearray()
-        for place in range(len(scope.names)):
-            name = scope.parsed(place)
-            spelled.append((name.key, name.name))
-            self.joined.append(name.joined)
-            lettered.append(bool(name.acronym))
-            for rule, values in enumerate(_values(name.name, name.kind)):
-                if rule != _LETTERS or scope.document is not None:
-                    for value in values:
-                        places.append(place)
-                        blocks.append(known[rule].setdefault(value, rule * _BLOCKS + len(known[rule])))
-        self.lettered = np.frombuffer(lettered, np.bool_)
-        order = np.empty(len(spelled), np.int64)
-        order[sorted(range(len(spelled)), key=spelled.__getitem__)] = np.arange(len(spelled))
-        of, self._places = np.array(blocks, np.int64), np.array(places, np.int64)
-        sort = np.lexsort((order[self._places], of))
-        of, self._places = of[sort], self._places[sort]
-        first = np.flatnonzero(np.diff(of, prepend=-1))
-        sizes = np.diff(first, append=len(of))
-        reach = np.where(sizes <= WHOLE_BLOCK, sizes - 1, NEXT)
-        self.left_out = int(((sizes - reach) * (sizes - reach - 1) // 2).sum())
-        self._rules = of // _BLOCKS
-        behind = np.repeat(first + sizes, sizes) - np.arange(len(of)) - 1
-        self._following = np.minimum(np.repeat(reach, sizes), behind)
-
-    def neighbours(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield the rules by which pairs are found, and both ends of them, some pairs at a time."""
-        for begin in range(0, len(self._places), _NAMES_AT_ONCE):
-            following = self._following[begin : begin + _NAMES_AT_ONCE]
-            one = np.repeat(np.arange(begin, begin + len(following)), following)
-            other = one + 1 + np.arange(len(one)) - np.repeat(following.cumsum() - following, following)
-            yield self._rules[one], np.stack((self._places[one], self._places[other]))
-
-
-def _spelled_alike(joined: Sequence[str], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return of which pairs the letters are spelled alike."""
-    from rapidfuzz.fuzz import ratio
-    from rapidfuzz.process import cpdist
-
-    alike = np.empty(ends.shape[1], np.bool_)
-    for at in range(0, ends.shape[1], _SPELLINGS_AT_ONCE):
-        some = slice(at, at + _SPELLINGS_AT_ONCE)
-        one, other = ([joined[place] for place in places] for places in ends[:, some].tolist())
-        alike[some] = cpdist(one, other, scorer=ratio, score_cutoff=100 * UNLIKE, dtype=np.uint8) > 0
-    return alike
-
-
-def forget_names() -> None:
-    """Forget names taken apart and what they share with others: of use only while names are compared."""
-    for cached in (_values, parse_name, sound, people_stem, given_names_agree):
-        cached.cache_clear()
-
-
-# A name is in the scope of each of its documents, and in that of the corpus.
-@lru_cache(maxsize=20_000)
-def _values(text: str, kind: Kind) -> _Values:
-    """Return the values of a name by each rule, in the order of the rules."""
-    name = parse_name(text, kind)
-    letters: Iterable[str] = ()
-    if name.acronym:
-        letters = (name.acronym,)
-    elif 1 < len(name.words) <= _MOST_LETTERS:
-        found = (*initials(name.words), *initials(name.whole))
-        letters = (some for some in found if len(some) > 1)
-    nicknames: Iterable[str] = ()
-    if name.given:
-        groups = NICKNAMES.get(name.given[0], ())
-        shorter = (*groups, f"{name.given[0][0]}.")
-        nicknames = (f"{one} {name.words[-1]}" for one in shorter)
-    stems = () if kind == "person" else (" ".join(name.stems),)
-    common = frozenset() if kind == "person" else KINDS_OF_THINGS
-    words = (word for word in name.meaningful if word not in common and not word[:1].isdigit())
-    by_rule: tuple[Iterable[str], ...] = (
-        (name.key, name.joined),
-        letters,
-        nicknames,
-        (*countries(name), *stems),
-        (" ".join(sorted(sound(word) or word for word in name.meaningful)),),
-        (*words, *name.nicknames),
-        (name.key[:_PREFIX],),
-    )
-    return tuple(tuple(dict.fromkeys(filter(str.strip, values))) for values in by_rule)
-
-
+#: Pairs of a corpus, or names of documents, that are compared at a time.
 _AT_ONCE: Final = 20_000
+#: Names of documents, or pairs of a corpus, from which on further processes are worth their start.
+_WORTH_PROCESSES: Final = 150_000
 _NAME: Final = ["document_id", "name", "surface", "type", "places"]
 _NAMES: Final = ("one", "one_type", "other", "other_type")
 _SCORED: Final = ("rule", "features", "score", "veto", "band")
 _ENDS: Final = ("one_place", "other_place")
+_REFUSED: Final = {**dict.fromkeys(_ENDS, pl.Int64), "score": pl.Float64, "veto": pl.String}
+_NONE_REFUSED: Final = pl.DataFrame(schema=_REFUSED)
 _INFORMATIVE: Final = (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
 #: Features of a pair that a text defines as one.
 _DEFINED: Final = ("defined", "bracketed", "bracketed_place", "called")
 
 
-def pair_columns(document: str | None, one: Name, other: Name) -> dict[str, Any]:
+def pair_columns(document: str | None, one: Name, other: Name) -> tuple[str | None, ...]:
     """Return the columns by which tables tell which two names are meant."""
-    return {
-        "pair_id": stable_id("pair", document or "", *one, *other),
-        "document_id": document,
-        "one": one[0],
-        "one_type": one[1],
-        "other": other[0],
-        "other_type": other[1],
-    }
+    return stable_id("pair", document or "", *one, *other), document, *one, *other
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +63,25 @@ class Earlier:
 
 
 class ComparedPairs(NamedTuple):
-    """The pairs of a scope: those that something speaks for in order, those that a veto alone speaks of, and
-    how many were left out.
+    """The pairs of a scope.
+
+    Most that something speaks for have a veto between documents, so that these are kept as columns.
+
+    Attributes:
+        pairs: those that something speaks for, in order; between documents those of them without a veto.
+        vetoed: others with a veto.
+        refused: those of the others that something speaks for, with both places, score and veto.
+        left_out: how many of large blocks were not compared.
     """
 
     pairs: list[ScoredPair]
     vetoed: NDArray[np.int64]
+    refused: pl.DataFrame
     left_out: int
+
+
+#: Scopes, each with those of its pairs that are compared; None for all candidates.
+_Parts = Sequence[tuple[NameScope, CandidatePairs | None]]
 
 
 class Comparing:
@@ -261,63 +105,118 @@ class Comparing:
         # Rows that hold whatever else is in the corpus.
         defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
         self._between = known.filter(pl.col("document_id").is_null() & ~defined)
-        self._rows: list[tuple[Any, ...]] = []
         self._frames = [CANDIDATES.empty(), inside.select(CANDIDATES.column_names)]
         self.reused = inside.height
 
-    def __call__(self, found: ScopeNames) -> ComparedPairs:
-        """Compare the names of a scope."""
-        if found.document in self._unchanged:
-            places = {name: place for place, name in enumerate(found.names)}
-            again = (
-                (places[one, one_type], places[other, other_type], *scored)
-                for one, one_type, other, other_type, *scored in self._of_document.pop(found.document, ())
-            )
-            pairs, vetoed = _taken_over(found.scope, again)
-            small = len(found.names) <= WHOLE_BLOCK
-            return ComparedPairs(pairs, _ends(vetoed), 0 if small else _Blocks(found.scope).left_out)
+    def documents(self, scopes: Sequence[ScopeNames]) -> Iterator[ComparedPairs]:
+        """Compare the names of each document, and yield what came of them, in order."""
+        anew = [one.scope for one in scopes if one.document not in self._unchanged]
+        made = self._compared(_some_documents(anew), sum(len(one.names) for one in anew))
+        for one in scopes:
+            yield self._as_before(one) if one.document in self._unchanged else next(made)
+
+    def _as_before(self, found: ScopeNames) -> ComparedPairs:
+        places = {name: place for place, name in enumerate(found.names)}
+        again = (
+            (places[one, one_type], places[other, other_type], *scored)
+            for one, one_type, other, other_type, *scored in self._of_document.pop(found.document or "", ())
+        )
+        pairs, vetoed = _taken_over(found.scope, again)
+        small = len(found.names) <= WHOLE_BLOCK
+        left_out = 0 if small else Blocks(found.scope).left_out
+        return ComparedPairs(pairs, _ends(vetoed), _NONE_REFUSED, left_out)
+
+    def between(self, found: ScopeNames) -> ComparedPairs:
+        """Compare the names of a corpus."""
         compared = candidates(found.scope)
         chosen, rules = compared.pairs, compared.rules
-        pairs, little = list[ScoredPair](), [_ends(())]
-        if found.document is None and not self._between.is_empty():
+        pairs, vetoed, refused = list[ScoredPair](), [_ends(())], [_NONE_REFUSED]
+        if not self._between.is_empty():
             known, new = _known_pairs(found, compared, self._between)
             self._frames.append(known.select(CANDIDATES.column_names))
             self.reused += known.height
             told = known.filter(_INFORMATIVE)
-            rows = told.filter(pl.col("score") >= ASK).select(*_ENDS, *_SCORED).iter_rows()
+            against = told.filter(pl.col("veto").is_not_null())
+            rows = told.filter(pl.col("veto").is_null()).select(*_ENDS, *_SCORED).iter_rows()
             pairs, _ = _taken_over(found.scope, rows)
-            little.append(told.filter(pl.col("score") < ASK).select(_ENDS).to_numpy())
+            vetoed.append(against.select(_ENDS).to_numpy())
+            refused.append(against.filter(pl.col("score") >= ASK).select(list(_REFUSED)))
             chosen, rules = chosen[new], rules[new]
-        # Which names of a document are the fullest depends on all its pairs.
-        step = _AT_ONCE if found.document is None else max(len(chosen), 1)
-        for at in range(0, len(chosen), step):
-            some = zip(map(tuple, chosen[at : at + step].tolist()), rules[at : at + step], strict=True)
-            vetoed = []
-            for one in score_pairs(found.scope, dict(some)):
-                self._add(found, one)
-                if one.score >= ASK:
-                    pairs.append(one)
-                elif one.veto:
-                    vetoed.append(one.pair)
-            little.append(_ends(vetoed))
+        some = (
+            (
+                found.scope.part(chosen[at : at + _AT_ONCE]),
+                chosen[at : at + _AT_ONCE],
+                rules[at : at + _AT_ONCE],
+            )
+            for at in range(0, len(chosen), _AT_ONCE)
+        )
+        parts = ([(scope, CandidatePairs(ends, by, 0))] for scope, ends, by in some)
+        for one in self._compared(parts, len(chosen)):
+            pairs += one.pairs
+            vetoed.append(one.vetoed)
+            refused.append(one.refused)
         pairs.sort(key=lambda one: one.pair)
-        return ComparedPairs(pairs, np.concatenate(little), compared.left_out)
+        return ComparedPairs(pairs, np.concatenate(vetoed), pl.concat(refused), compared.left_out)
+
+    def _compared(self, parts: Iterable[_Parts], items: int) -> Iterator[ComparedPairs]:
+        """Yield what came of each part, and keep the rows."""
+        number = suitable_process_count(items, _WORTH_PROCESSES)
+        made: Iterator[tuple[pl.DataFrame, list[ComparedPairs]]]
+        if number == 1:
+            made = map(_compare, parts)
+        else:
+            made = map_in_processes(
+                number,
+                _compare,
+                ((some,) for some in parts),
+                whose="the resolution of names",
+                setting="the number of processors of the run (`taskset`)",
+                begin=defer_collection,
+            )
+        for rows, compared in made:
+            self._frames.append(rows)
+            yield from compared
 
     def frame(self) -> pl.DataFrame:
         """Return the rows."""
-        self._flush()
         return pl.concat(self._frames)
 
-    def _add(self, found: ScopeNames, pair: ScoredPair) -> None:
-        names = pair_columns(found.document, *(found.names[place] for place in pair.pair))
-        scored = (pair.rule, pair.features, pair.score, pair.veto or None, pair.band)
-        self._rows.append((*names.values(), *scored))
-        if len(self._rows) >= _AT_ONCE:
-            self._flush()
 
-    def _flush(self) -> None:
-        self._frames.append(CANDIDATES.frame_of(self._rows))
-        self._rows.clear()
+def _some_documents(scopes: Iterable[NameScope]) -> Iterator[_Parts]:
+    """Yield the scopes of documents, so many at a time as have names enough."""
+    some, names = list[tuple[NameScope, None]](), 0
+    for one in scopes:
+        some.append((one, None))
+        names += len(one.names)
+        if names >= _AT_ONCE:
+            yield some
+            some, names = [], 0
+    if some:
+        yield some
+
+
+def _compare(parts: _Parts) -> tuple[pl.DataFrame, list[ComparedPairs]]:
+    """Return the rows of the pairs of scopes, and what came of each scope.
+
+    Which names of a document are the fullest depends on all its pairs.
+    """
+    rows, made = list[tuple[Any, ...]](), list[ComparedPairs]()
+    for scope, chosen in parts:
+        some = chosen or candidates(scope)
+        pairs, vetoed, refused = list[ScoredPair](), list[Pair](), list[tuple[int, int, float, str]]()
+        for one in score_pairs(scope, dict(zip(map(tuple, some.pairs.tolist()), some.rules, strict=True))):
+            names = pair_columns(scope.document, scope.names[one.pair[0]], scope.names[one.pair[1]])
+            rows.append((*names, one.rule, one.features, one.score, one.veto or None, one.band))
+            if one.score >= ASK and not (one.veto and scope.document is None):
+                pairs.append(one)
+            elif one.veto:
+                vetoed.append(one.pair)
+                if one.score >= ASK:
+                    refused.append((*one.pair, one.score, one.veto))
+        pairs.sort(key=lambda one: one.pair)
+        told = pl.DataFrame(refused, schema=_REFUSED, orient="row") if refused else _NONE_REFUSED
+        made.append(ComparedPairs(pairs, _ends(vetoed), told, some.left_out))
+    return CANDIDATES.frame_of(rows), made
 
 
 def _ends(pairs: Sequence[Pair]) -> NDArray[np.int64]:

@@ -233,6 +233,7 @@ _NICKNAME = re.compile(r"[\"“”«»(]\s*([^\W\d_]+)\s*[\"“”«»)]")
 _POSSESSIVE = re.compile(r"\s?['’`]\s?s\b")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’`][^\W\d_]+)*")
 _PEOPLE = ("ians", "ian", "eans", "ean", "ans", "an", "ese", "ish", "i", "ic", "ns", "n", "s")
+_APOSTROPHES = frozenset("'`")
 _SIGNS = frozenset("+#%°$€£¥")
 _ACRONYM = re.compile(r"[^\W\d_]{2,8}")
 
@@ -284,7 +285,7 @@ def kind_of(type_name: str) -> Kind:
     return _KINDS.get(type_name.upper(), "other")
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=50_000)
 def parse_name(name: str, kind: Kind) -> ParsedName:
     """Return a name taken apart.
 
@@ -295,13 +296,15 @@ def parse_name(name: str, kind: Kind) -> ParsedName:
     written = clean(name)
     nicknames: frozenset[str] = frozenset()
     if kind == "person":
-        nicknames = frozenset(word for one in _NICKNAME.findall(written) for word in _folded_words(one))
-        written = _NICKNAME.sub(" ", written) if _NICKNAME.sub("", written).strip() else written
+        if quoted := _NICKNAME.findall(written):
+            nicknames = frozenset(word for one in quoted for word in _folded_words(one))
+            written = _NICKNAME.sub(" ", written) if _NICKNAME.sub("", written).strip() else written
         family, comma, given = written.partition(", ")
         if comma and given.lower().rstrip(".") not in GENERATIONS:
             written = f"{given} {family}"
     # Of persons "J. H." are two names, of others "U. S." is one word.
-    words = _folded_words(written if kind == "person" else _DOTTED.sub(_without_dots, written)) or (
+    dotted = kind != "person" and "." in written
+    words = _folded_words(_DOTTED.sub(_without_dots, written) if dotted else written) or (
         written.casefold() or name,
     )
     while len(words) > 1 and words[0] in ARTICLES:
@@ -318,7 +321,7 @@ def parse_name(name: str, kind: Kind) -> ParsedName:
     last = (NUMERALS[rest[-1]],) if len(rest) > 1 and rest[-1] in NUMERALS else ()
     parts = rest[:-1] + last if last else rest
     person = kind == "person"
-    meaningful = tuple(word for word in parts if word not in PARTICLES) or parts
+    meaningful = parts if PARTICLES.isdisjoint(parts) else _without_particles(parts)
     kinds = ADDRESS if person else KINDS_OF_THINGS
     return ParsedName(
         name=name,
@@ -329,7 +332,7 @@ def parse_name(name: str, kind: Kind) -> ParsedName:
         form=form,
         generation=generation,
         nicknames=nicknames,
-        numbers=tuple(word for word in rest if word[:1].isdigit()) + last,
+        numbers=tuple([word for word in rest if word[:1].isdigit()]) + last,
         acronym=_acronym(written),
         key=" ".join(parts),
         joined="".join(parts),
@@ -367,16 +370,22 @@ def initials(words: tuple[str, ...]) -> tuple[str, str]:
     Numbers have none ("Apple II" is not AI).
     """
     lettered = [word for word in words if not word[0].isdigit() and word not in GENERATIONS]
-    return "".join(word[0] for word in lettered), "".join(
-        word[0] for word in lettered if word not in PARTICLES
+    return "".join([word[0] for word in lettered]), "".join(
+        [word[0] for word in lettered if word not in PARTICLES]
     )
 
 
 def _folded_words(text: str) -> tuple[str, ...]:
+    if text.isascii() and _APOSTROPHES.isdisjoint(text):
+        return tuple(_WORD.findall(text.lower()))
     from anyascii import anyascii
 
     latin = (anyascii(word).lower() for word in _WORD.findall(_POSSESSIVE.sub("s", text)))
     return tuple(word for word in (_NO_WORD.sub("", one) for one in latin) if word)
+
+
+def _without_particles(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for word in words if word not in PARTICLES) or words
 
 
 def _without_dots(found: re.Match[str]) -> str:
@@ -386,9 +395,9 @@ def _without_dots(found: re.Match[str]) -> str:
 def _acronym(written: str) -> str:
     """Return the letters of a name of one word in capitals, dots and articles aside."""
     words = [word for word in written.split() if word.lower() not in ARTICLES]
+    if len(words) != 1 and any(len(word.rstrip(".")) != 1 for word in words):
+        return ""
     letters = "".join(words).replace(".", "")
-    capitals = sum(map(str.isupper, letters))
-    one_word = len(words) == 1 or all(len(word.rstrip(".")) == 1 for word in words)
-    if not one_word or not _ACRONYM.fullmatch(letters) or capitals * 2 <= len(letters):
+    if not _ACRONYM.fullmatch(letters) or sum(map(str.isupper, letters)) * 2 <= len(letters):
         return ""
     return "".join(_folded_words(letters))

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from sys import intern
 from typing import Any
@@ -17,17 +17,14 @@ from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, DECISIONS
 from graphrag_dagster.kernel.tasks.name_judging_ports import Ruling
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.candidate_pairs import forget_names
 from graphrag_dagster.systems.graphrag.resolution.entity_resolution import Judge, Resolution, resolve
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
-from graphrag_dagster.systems.graphrag.resolution.name_pairs import (
-    Comparing,
-    Earlier,
-    forget_names,
-    pair_columns,
-)
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing, Earlier, pair_columns
 from graphrag_dagster.systems.graphrag.resolution.name_parsing import COUNTRIES, kind_of
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
+_AT_ONCE = 20_000
 _OF_DOCUMENT = ["document_id", "name"]
 #: Names of other things, in small letters, that begin names of people.
 _NEVER_GIVEN = MADE | PLACES_LIKE_PEOPLE | COUNTRIES.keys()
@@ -111,7 +108,7 @@ def resolve_corpus(
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
         comparing.frame(),
-        DECISIONS.rows(chain(_decisions(done), _unused_decisions(unused, documents))),
+        _decision_rows(chain(_decisions(done), _unused_decisions(unused, documents))),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
         len(done.namesakes),
@@ -127,20 +124,25 @@ def _decisions_by_document(word: NameRuling, documents: pl.DataFrame) -> list[Na
     return [replace(word, document=one) for one in inside or [word.document]]
 
 
-def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
+def _decision_rows(rows: Iterator[tuple[Any, ...]]) -> pl.DataFrame:
+    # Some at a time: all of them together would be sorted here, and so held twice.
+    parts = [DECISIONS.empty()]
+    while some := list(islice(rows, _AT_ONCE)):
+        parts.append(DECISIONS.frame_of(some))
+    return pl.concat(parts)
+
+
+def _decisions(done: Resolution) -> Iterator[tuple[Any, ...]]:
     for one in done.decisions:
-        yield {
-            **pair_columns(one.document, one.one, one.other),
-            "verdict": one.verdict,
-            "decided_by": one.by,
-            "reason": one.reason,
-            "score": one.score,
-            **_decision_columns(one.word),
-            **_question_columns(one.ruling),
-        }
+        yield (
+            *pair_columns(one.document, one.one, one.other),
+            *(one.verdict, one.by, one.reason, one.score),
+            *_decision_columns(one.word),
+            *_question_columns(one.ruling),
+        )
 
 
-def _unused_decisions(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
+def _unused_decisions(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     known = {*documents["path"], *documents["document_id"]}
     for word in words:
         where = "the texts" if word.document is None else word.document
@@ -148,29 +150,22 @@ def _unused_decisions(words: Iterable[NameRuling], documents: pl.DataFrame) -> I
         if word.document is not None and word.document not in known:
             missing = f"there is no document {word.document}"
         reason = f"{word.verdict}: {', '.join(word.names)}; {missing}"
-        yield {
-            **pair_columns(None, (word.names[0], ""), (word.names[1], "")),
-            "pair_id": stable_id("unused", word.verdict, *word.names, word.document, word.identity),
-            "verdict": "unused",
-            "decided_by": "person",
-            "reason": reason,
-            "score": None,
-            **_decision_columns(word),
-            **_question_columns(None),
-        }
+        yield (
+            stable_id("unused", word.verdict, *word.names, word.document, word.identity),
+            *(None, word.names[0], "", word.names[1], ""),
+            *("unused", "person", reason, None),
+            *_decision_columns(word),
+            *_question_columns(None),
+        )
 
 
-def _decision_columns(word: NameRuling | None) -> dict[str, str | None]:
-    if word is None:
-        return dict.fromkeys(("decision_id", "who", "decided_at"))
-    return {"decision_id": word.identity, "who": word.who, "decided_at": word.when}
+def _decision_columns(word: NameRuling | None) -> tuple[str | None, ...]:
+    return (word.identity, word.who, word.when) if word else (None, None, None)
 
 
-def _question_columns(ruling: Ruling | None) -> dict[str, Any]:
-    return {
-        "problem": ruling.reason if ruling and ruling.problem else None,
-        "repaired": int(ruling is not None and ruling.repaired),
-    }
+def _question_columns(ruling: Ruling | None) -> tuple[str | None, int]:
+    problem = ruling.reason if ruling and ruling.problem else None
+    return problem, int(ruling is not None and ruling.repaired)
 
 
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution import name_pairs
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
 from graphrag_dagster.systems.graphrag.resolution.name_pairs import Earlier
 from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
@@ -231,3 +232,30 @@ def test_what_was_compared_before_is_not_compared_again_and_nothing_differs(
         assert (
             again.reused + defined.filter(pl.col("document_id").is_null()).height == first.candidates.height
         )
+
+
+def test_processes_make_what_one_makes(monkeypatch) -> None:
+    texts = {
+        document: f"Harbour Board {document * 3}: World Health Organization (WHO). {' and '.join(_NAMES)}."
+        for document in "abcd"
+    }
+    found = [
+        (document, name, "ORG")
+        for document in texts
+        for name in ("WHO", f"Harbour Board {document * 3}", *_NAMES)
+    ]
+    alone = resolve_corpus(*corpus(texts, found), Decisions())
+    numbers = []
+
+    def two(items: int, worth: int) -> int:
+        numbers.append((items, worth))
+        return 2
+
+    monkeypatch.setattr(name_pairs, "_AT_ONCE", 3)
+    monkeypatch.setattr(name_pairs, "suitable_process_count", two)
+    made = resolve_corpus(*corpus(texts, found), Decisions())
+    assert_same(made, alone)
+    assert made.left_out == alone.left_out
+    names, pairs = (items for items, _ in numbers)
+    assert names == alone.aliases.height
+    assert pairs == alone.candidates["document_id"].null_count() > 3

@@ -3,17 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.systems.graphrag.resolution.candidate_pairs import NEXT, WHOLE_BLOCK, candidates
 from graphrag_dagster.systems.graphrag.resolution.entity_resolution import Resolution, resolve
 from graphrag_dagster.systems.graphrag.resolution.feature_weights import WEIGHTS
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
 from graphrag_dagster.systems.graphrag.resolution.match_probability import REASONS, ScoredPair
 from graphrag_dagster.systems.graphrag.resolution.name_features import NameScope
-from graphrag_dagster.systems.graphrag.resolution.name_pairs import (
-    NEXT,
-    WHOLE_BLOCK,
-    Comparing,
-    candidates,
-)
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
 
