@@ -20,6 +20,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -110,8 +111,10 @@ def family(pid: int) -> Iterator[int]:
     """Yield a process and all below it."""
     yield pid
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            yield from family(int(child))
+        # The thread may have ended since.
+        with suppress(OSError):
+            for child in task.read_text().split():
+                yield from family(int(child))
 
 
 def look(pid: int, ended: dict[int, float]) -> Look:
