@@ -55,7 +55,7 @@ class AsRead(Sequence[T]):
     """The members of an iterator, taken from it once and only as far as they are read.
 
     Its length, a slice, and a member counted from the end read all. It equals any sequence with the same
-    members.
+    members. For one thread: two that read at a time would take members from each other.
 
     Args:
         members: gives them, in order.

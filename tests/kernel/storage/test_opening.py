@@ -9,6 +9,7 @@ import pytest
 from graphrag_dagster.kernel.storage.duckdb_access import (
     Opened,
     attach,
+    free_memory,
     is_busy,
     keep_open,
     open_alone,
@@ -154,12 +155,13 @@ def test_what_is_no_database_is_told_and_leaves_nothing_open(file: Path, tmp_pat
     add(file, 2)
 
 
-def test_what_duckdb_keeps_of_a_file_in_memory_goes_when_nobody_uses_it(file: Path) -> None:
-    def kept(opened: Opened) -> int:
-        told = opened.connection.execute("select sum(memory_usage_bytes) from duckdb_memory()").fetchone()
-        assert told
-        return int(told[0])
+def kept(opened: Opened) -> int:
+    told = opened.connection.execute("select sum(memory_usage_bytes) from duckdb_memory()").fetchone()
+    assert told
+    return int(told[0])
 
+
+def test_what_duckdb_keeps_of_a_file_in_memory_goes_when_nobody_uses_it(file: Path) -> None:
     with keep_open():
         first = open_shared(file, read_only=False)
         first.connection.execute("create table large as select hash(range) as number from range(20_000_000)")
@@ -170,6 +172,22 @@ def test_what_duckdb_keeps_of_a_file_in_memory_goes_when_nobody_uses_it(file: Pa
         assert kept(second) < 40_000_000
         assert second.connection.execute("select current_setting('memory_limit')").fetchone() == limit
         second.close()
+
+
+def test_what_duckdb_keeps_goes_between_two_queries_of_the_only_user(file: Path) -> None:
+    only = open_shared(file, read_only=False)
+    only.connection.execute("begin")
+    only.connection.execute("create table large as select hash(range) as number from range(20_000_000)")
+    limit = only.connection.execute("select current_setting('memory_limit')").fetchone()
+    other = open_shared(file, read_only=True)
+    free_memory(file)
+    assert kept(only) > 64_000_000
+    other.close()
+    free_memory(file)
+    assert kept(only) < 40_000_000
+    assert only.connection.execute("select current_setting('memory_limit')").fetchone() == limit
+    assert only.connection.execute("select count(*) from large").fetchone() == (20_000_000,)
+    only.close()
 
 
 def test_temporary_tables_and_settings_of_one_opening_are_not_those_of_the_next(file: Path) -> None:
