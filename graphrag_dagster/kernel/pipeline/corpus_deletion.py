@@ -37,7 +37,7 @@ def derived_paths(warehouse: Warehouse, corpus: str) -> list[Path]:
         file.parent / "reports" / corpus,
         folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
-        warehouse.staging(corpus),
+        *filter(None, [warehouse.staging(corpus).folder]),
     ]
     return [*(path for path in paths if path.exists()), *leftovers(file.resolve())]
 
@@ -55,6 +55,8 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
     """
     shared = shared_publisher(warehouse, corpus)
     there = shared.url if shared and shared.delete() else None
+    if (staging := warehouse.staging(corpus)).folder is None:
+        staging.clear()
     return replace(_delete_here(warehouse, corpus), shared=there)
 
 

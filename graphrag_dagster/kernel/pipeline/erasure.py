@@ -209,7 +209,7 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
         CacheFileError: another process reads the cache file for too long.
     """
     # Of a step that was killed, and has not run since.
-    shutil.rmtree(warehouse.staging(corpus), ignore_errors=True)
+    warehouse.staging(corpus).clear()
     gone = deleted_documents(warehouse, corpus)
     if not gone:
         # A name that only a decision contained can only be left in freed blocks.

@@ -1,7 +1,5 @@
 """Interpreters of shards: this one, processes of this machine, and actors of a Ray cluster."""
 
-import hashlib
-import io
 import multiprocessing
 import os
 import threading
@@ -11,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import getLogger
 from multiprocessing.managers import BaseManager
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
 
 import polars as pl
@@ -25,6 +22,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import stop_sending
 from graphrag_dagster.kernel.models.model_costs import Budget
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.staging import Staging
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _log = getLogger("graphrag_dagster")
@@ -51,13 +49,13 @@ class Assignment:
         settings: the corpus's settings, with the interpreter's share of the connections.
         memory: the LLM cache, which all interpreters share.
         user: whom calls are booked to.
-        staging: folder of what is made, which all interpreters see.
+        staging: where it puts what it has made.
     """
 
     settings: CorpusSettings
     memory: LLMCache
     user: User
-    staging: Path
+    staging: Staging
 
 
 @dataclass
@@ -107,7 +105,7 @@ class LocalWorker:
             with self._lock:
                 if factory not in self._work:
                     self._work[factory] = factory(self._session)
-            made = {name: self._stage(frame) for name, frame in self._work[factory](rows).items()}
+            made = {name: self._staging.put(frame) for name, frame in self._work[factory](rows).items()}
             self._session.keep_paces()
         except errors.GraphragError as error:
             raise _public(error) from None
@@ -125,17 +123,6 @@ class LocalWorker:
 
     def end(self) -> None:
         """Do nothing: the interpreter goes on."""
-
-    def _stage(self, frame: pl.DataFrame) -> str:
-        written = io.BytesIO()
-        frame.write_parquet(written)
-        content = written.getvalue()
-        name = f"{hashlib.sha256(content).hexdigest()}.parquet"
-        # Two shards may make the same.
-        making = self._staging / f".{name}.{os.getpid()}.{threading.get_ident()}"
-        making.write_bytes(content)
-        making.replace(self._staging / name)
-        return name
 
 
 class RemoteWorker(LocalWorker):

@@ -3,18 +3,17 @@
 One interpreter serves some 100 calls a second, whatever the number of connections. A row's shard is told by a
 range of the hash of the text that a model is asked about: equal texts, whose prompts are the same, are asked
 about by the same interpreter, and no other row decides where a row belongs. Each shard writes its tables as
-Parquet files, named by the hash of their content, to a staging folder beside the warehouse; whoever collects
-them brings them into the order of keys, so that tables do not depend on the number of shards.
+Parquet files, named by the hash of their content, to :class:`.Staging`; whoever collects them brings them
+into the order of keys, so that tables do not depend on the number of shards.
 """
 
 import hashlib
-import shutil
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -88,7 +87,7 @@ class Shards:
         by_models = all(run.settings.asks_model(task.section) for task in done)
         self._asked = done if by_models else []
         self._backend = run.settings.execution.backend
-        self._staging = run.warehouse.staging(run.corpus) / name
+        self._staging = run.warehouse.staging(run.corpus).below(name)
         self._here: dict[Factory, Work] = {}
         self._workers: dict[int, Worker] = {}
         self._locks: list[threading.Lock] = []
@@ -116,7 +115,6 @@ class Shards:
         self.number = self._suitable_number(rows)
         self._locks = [threading.Lock() for _ in range(self.number)]
         if self.number > 1:
-            self._staging.mkdir(parents=True, exist_ok=True)
             for task in filter(self._run.settings.switched_on, self._asked):
                 self._session.check_endpoint(task)
 
@@ -209,7 +207,7 @@ class Shards:
             try:
                 worker = self._worker(shard)
                 files = worker.run(factory, rows)
-                return {name: pl.read_parquet(self._staging / file) for name, file in files.items()}
+                return {name: self._staging.get(file) for name, file in files.items()}
             except Died as error:
                 if self._closed:
                     raise
@@ -331,16 +329,12 @@ def open_shards(
         name: of the step.
         asked: the tasks by which models are asked.
     """
-    folder = run.warehouse.staging(run.corpus)
+    staging = run.warehouse.staging(run.corpus).below(name)
     # A run that was killed may have left some.
-    shutil.rmtree(folder / name, ignore_errors=True)
+    staging.clear()
     shards = Shards(run, session, name, asked)
     try:
         yield shards
     finally:
         shards.close()
-        shutil.rmtree(folder / name, ignore_errors=True)
-        # Unless another step is using them.
-        with suppress(OSError):
-            folder.rmdir()
-            folder.parent.rmdir()
+        staging.clear()

@@ -31,11 +31,11 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
 )
 from graphrag_dagster.kernel.storage.file_format import begin_format, check_format
 from graphrag_dagster.kernel.storage.home import published_url, warehouse_template
+from graphrag_dagster.kernel.storage.staging import Staging
 from graphrag_dagster.kernel.tables import VECTOR, Column, Table
 
 _T = TypeVar("_T")
 _WAITS = (0.02, 0.2)
-#: The commands that make the tables of groups other than those of ``index``.
 #: Commands that make tables, by table or stage; all others are made by ``index``.
 _MADE_BY = {
     "paths.study": "study {} paths",
@@ -126,14 +126,15 @@ class Warehouse(Resource):
             )
         return Path(template.replace("{corpus}", check_name(corpus)))
 
-    def staging(self, corpus: str) -> Path:
-        """Folder of what processes of a running step hand to it; none outlives the step, unless it is killed.
+    def staging(self, corpus: str) -> Staging:
+        """What processes of a running step hand to it; none outlives the step, unless it is killed.
 
         Raises:
             CorpusError: the name is invalid.
+            SettingsError: ``$GRAPHRAG_DAGSTER_STAGING`` has no URL of an object store.
             WarehouseError: the template has no ``{corpus}``.
         """
-        return self.file(corpus).resolve().parent / "staging" / corpus
+        return Staging.of(corpus, self.file(corpus).resolve().parent / "staging")
 
     def corpora(self) -> list[str]:
         """Names of the corpora that have a file, sorted."""

@@ -29,6 +29,8 @@ from graphrag_dagster.kernel.pipeline.shards import open_shards, shard_of, share
 from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.home import STAGING
+from graphrag_dagster.kernel.storage.object_store import ObjectFolder
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_ports import ContextEntity, ReportRequest
@@ -38,6 +40,7 @@ from graphrag_dagster.systems.graphrag.tasks import CLAIM_EXTRACTOR, GRAPH_EXTRA
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import enter_home
 from support.modelled import write_modelled
+from support.s3_server import BUCKET, S3Server, s3_server
 from support.tables_of import contents
 
 _NEW = "Hanna Quill joined the Northern Council. The Northern Council met Piet Lund at Skerry Point."
@@ -111,7 +114,7 @@ def test_many_shards_make_the_same_tables_and_send_each_prompt_once(
     assert told_of("extraction") == spent
     assert asked(endpoint) == sent
     assert set(sent.values()) == {1}
-    assert not Warehouse().staging("coast").parent.exists()
+    assert not Warehouse().staging("coast").root.exists()
 
 
 class Seen(Listener):
@@ -135,12 +138,23 @@ class Seen(Listener):
         self.said.append(line)
 
 
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
+    """Where shards hand over what they have made."""
+    for package in ("obstore", "moto", "flask_cors"):
+        pytest.importorskip(package)
+    with s3_server() as server:
+        monkeypatch.setenv(STAGING, f"s3://{BUCKET}/runs")
+        yield server
+
+
 @pytest.mark.long
 def test_a_process_that_is_killed_is_replaced_and_nothing_else_asked_again(
-    homes: Homes, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+    homes: Homes, endpoint: ScriptedEndpoint, bucket: S3Server
 ) -> None:
     whole = homes.made(endpoint, "shards: 1")
     sent = asked(endpoint)
+    assert not [path for method, path in bucket.requests if method == "PUT" and "/runs/" in path]
     killed = threading.Event()
 
     def kill_one(number: int, body: Mapping[str, object]) -> None:
@@ -161,7 +175,14 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_else_asked_again(
     assert again.keys() == sent.keys()
     assert sum(again.values()) - sum(sent.values()) <= 16
     assert not multiprocessing.active_children()
-    assert not Warehouse().staging("coast").parent.exists()
+    assert {
+        path.split("/")[4] for method, path in bucket.requests if method == "PUT" and "/runs/" in path
+    } == {
+        "extraction",
+        "reports",
+    }
+    assert not ObjectFolder(f"s3://{BUCKET}/runs").list()
+    assert not list(Path().glob("**/staging"))
 
 
 @pytest.mark.long
@@ -178,7 +199,7 @@ def test_a_shard_that_is_killed_each_time_ends_the_run_with_its_name(homes: Home
         ):
             run_job("coast")
     assert not multiprocessing.active_children()
-    assert not Warehouse().staging("coast").parent.exists()
+    assert not Warehouse().staging("coast").root.exists()
 
 
 @pytest.mark.long
@@ -234,7 +255,7 @@ def test_no_process_outlives_a_run_that_is_stopped(homes: Homes, how: signal.Sig
         run.wait(30)
         assert started
         assert waited_for(lambda: not any(Path(f"/proc/{one}/exe").exists() for one in started), 15)
-    left = Warehouse().staging("coast")
+    left = Warehouse().staging("coast").root
     assert left.exists() == (how == signal.SIGKILL)
 
 
@@ -307,7 +328,7 @@ def test_what_always_fails_is_named_with_its_documents(step: StepRun) -> None:
     told = r"shard \d of 2 failed: KeyError: 'gone', 3 times; .* document_id \w+"
     with pytest.raises(EngineError, match=told):
         made_by(step, failing)
-    assert not step.warehouse.staging("coast").parent.exists()
+    assert not step.warehouse.staging("coast").root.exists()
 
 
 def test_an_error_that_users_can_mend_is_not_tried_again(step: StepRun) -> None:
@@ -371,11 +392,10 @@ def test_texts_are_spread_over_the_shards_by_themselves() -> None:
 
 
 def test_nothing_staged_outlives_a_deletion(step: StepRun) -> None:
-    left = step.warehouse.staging("coast") / "extraction"
-    left.mkdir(parents=True)
-    (left / "0.parquet").write_bytes(b"words")
+    left = step.warehouse.staging("coast").below("extraction")
+    left.put(ROWS)
     delete_derived(step.warehouse, "coast")
-    assert not left.exists()
+    assert not left.folder.exists()
 
 
 def test_reports_come_in_order_and_what_a_model_does_not_write_is_made_without(homes: Homes) -> None:
@@ -405,9 +425,11 @@ def test_reports_come_in_order_and_what_a_model_does_not_write_is_made_without(h
 
 def test_what_a_killed_run_has_left_goes_with_the_next(step: StepRun) -> None:
     left = step.warehouse.staging("coast")
-    for name in ("extraction", "reports"):
-        (left / name).mkdir(parents=True)
+    parts = [left.below(name) for name in ("extraction", "reports")]
+    gone, kept = [part.put(ROWS) for part in parts]
     with open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)):
-        assert [one.name for one in left.iterdir()] == ["reports"]
+        assert parts[1].get(kept).equals(ROWS)
+        with pytest.raises(FileNotFoundError):
+            parts[0].get(gone)
     erase(step.warehouse, "coast", step.memory.database())
-    assert not left.exists()
+    assert not left.root.exists()

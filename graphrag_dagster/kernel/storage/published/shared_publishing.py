@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from graphrag_dagster.errors import ObjectStoreError, StaleError
-from graphrag_dagster.kernel.storage.published.object_store import ChangedError, ObjectFolder
+from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder
 from graphrag_dagster.kernel.storage.published.shared_snapshots import (
     CHECKS,
     Pointer,

@@ -24,13 +24,13 @@ from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.storage.corpus_names import is_allowed
-from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
-from graphrag_dagster.kernel.storage.published.object_store import (
+from graphrag_dagster.kernel.storage.object_store import (
     ChangedError,
     ObjectFolder,
     StoredObject,
     UnchangedError,
 )
+from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
     FORMAT,

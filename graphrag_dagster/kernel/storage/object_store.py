@@ -60,22 +60,24 @@ class ObjectFolder:
     Attributes:
         url: ``s3://bucket/prefix`` or ``file:///folder``, without a slash at the end. Credentials come from
             the environment, as of every AWS client.
+        variable: the environment variable that it comes from, for messages.
     """
 
     url: str
+    variable: str = PUBLISHED
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise SettingsError(
-                f"{PUBLISHED} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID and "
-                "AWS_SECRET_ACCESS_KEY, and the rest of the URL is s3://bucket/prefix"
+                f"{self.variable} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID "
+                "and AWS_SECRET_ACCESS_KEY, and the rest of the URL is s3://bucket/prefix"
             )
         if not (parts.scheme == "s3" and parts.netloc) and not (
             parts.scheme == "file" and not parts.netloc and len(parts.path) > 1
         ):
             raise SettingsError(
-                f"{PUBLISHED} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
+                f"{self.variable} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
             )
 
     def url_of(self, path: str) -> str:
@@ -232,7 +234,7 @@ class ObjectFolder:
             import obstore
         except ImportError:
             raise SettingsError(
-                f"{PUBLISHED} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
+                f"{self.variable} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
             ) from None
         try:
             yield
@@ -251,7 +253,7 @@ class ObjectFolder:
             why = known or ("does not exist" if not self._local.is_dir() else "cannot be read or written")
             return f"cannot be used ({why}); create or mount the folder, and check its permissions"
         if code == "NoSuchBucket":
-            return f"cannot be used: there is no such bucket; create it, or correct {PUBLISHED}"
+            return f"cannot be used: there is no such bucket; create it, or correct {self.variable}"
         if _METADATA_HOST in text:
             return "cannot be used: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         if type(error).__name__ in {"PermissionDeniedError", "UnauthenticatedError"} or "403" in text[:400]:
