@@ -106,9 +106,11 @@ def _reports_of_level(index: IndexSnapshot, level: int) -> pl.DataFrame:
 def _report_units_inside(index: IndexSnapshot, level: int) -> pl.DataFrame:
     found = _reports_of_level(index, level)
     if found.is_empty():
+        there = [one for one in levels_of(index) if not _reports_of_level(index, one).is_empty()]
+        others = f"; C{there[0]} has some (--level {there[0]})" if there else ""
         raise QuestionError(
-            f"no report of C{level} was written from the filtered documents alone; use a search method that "
-            "reads their text units: local, basic, or TS for all of them (--method TS)"
+            f"no report of C{level} was written from the filtered documents alone{others}; use a search "
+            "method that reads their text units: local, basic, or TS for all of them (--method TS)"
         )
     return found
 

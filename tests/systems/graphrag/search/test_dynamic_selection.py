@@ -19,6 +19,7 @@ from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Rating
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
 from graphrag_dagster.systems.graphrag.search.dynamic_search import dynamic_search
+from graphrag_dagster.systems.graphrag.search.global_search import reports_of
 from support.index_frames import index_of
 from support.questions import asked_of
 from support.report_trees import TREE, index_of_tree
@@ -315,6 +316,9 @@ def test_levels_above_c0_are_where_a_global_question_begins() -> None:
     assert {name: level_read(way, None, options, part) for name, way in ways.items()} == dict.fromkeys(
         ways, 0
     )
+    part = replace(part, reports=part.reports.filter(title="harbour"))
+    with pytest.raises(QuestionError, match=r"no report of C1 was .* alone; C0 has some \(--level 0\); use"):
+        reports_of(part, 1)
 
 
 def test_below_levels_above_c0_the_best_are_followed_within_the_bound() -> None:
