@@ -3,8 +3,8 @@
     python -m support.cache_user JSON
 
 The argument has ``cache``, ``url`` of the endpoint, ``prompts``, ``run``, ``seed`` of their order, and what may be
-set of the model (``model``), the limits of the run (``budget``) and the seconds that holders live (``life``). It
-waits for a line of input, asks, and prints what became of it.
+set of the model (``model``), the limits of the run (``budget``), the seconds that holders live (``life``) and
+those that its clock is fast (``fast``). It waits for a line of input, asks, and prints what became of it.
 """
 
 import json
@@ -63,6 +63,8 @@ def _main(given: dict[str, Any]) -> None:
     from graphrag_dagster.kernel.settings.model_settings import ModelSettings
     from graphrag_dagster.kernel.tasks import prompts
 
+    clock, fast = time.time, given.get("fast", 0.0)
+    time.time = lambda: clock() + fast
     leases.LIFE = given.get("life", leases.LIFE)
     database = database_at(given["cache"])
     user = User("c", "a", given["run"])

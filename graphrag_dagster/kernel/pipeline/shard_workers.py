@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import getLogger
 from multiprocessing.managers import BaseManager
+from socket import gethostname
 from typing import Any, Protocol, TypeAlias, cast
 
 import polars as pl
@@ -20,6 +21,7 @@ from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, Us
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
 from graphrag_dagster.kernel.models.chat.concurrent_calls import stop_sending
 from graphrag_dagster.kernel.models.model_costs import Budget
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.staging import Staging
@@ -50,12 +52,16 @@ class Assignment:
         memory: the LLM cache, which all interpreters share.
         user: whom calls are booked to.
         staging: where it puts what it has made.
+        step: whose shards these are.
+        code: the code version of the step where it was started.
     """
 
     settings: CorpusSettings
     memory: LLMCache
     user: User
     staging: Staging
+    step: str
+    code: str
 
 
 @dataclass
@@ -132,13 +138,20 @@ class RemoteWorker(LocalWorker):
         # As for a command: the usual thresholds take a tenth of the processor time of calls.
         defer_collection()
         super().__init__(assignment)
+        self._mismatch = _mismatch(assignment)
         self._stopped = False
         self._tally = _Tally()
         self._listening = listening(self._tally)
         self._listening.__enter__()
 
     def run(self, factory: Factory, rows: pl.DataFrame) -> Mapping[str, str]:
-        """Do the work, unless it is to send no more; see :class:`Worker`."""
+        """Do the work, unless it is to send no more; see :class:`Worker`.
+
+        Raises:
+            EngineError: the code here is not that of the step.
+        """
+        if self._mismatch:
+            raise errors.EngineError(self._mismatch)
         if self._stopped:
             raise ShardFailed("it is ending")
         return super().run(factory, rows)
@@ -173,6 +186,16 @@ class _Tally(Listener):
         with self._lock:
             if line not in self.told.said:
                 self.told.said.append(line)
+
+
+def _mismatch(assignment: Assignment) -> str:
+    """Tell that the code here is not that of the step, and so would make other tables; blank if it is."""
+    if (own := code_version(assignment.step)) == assignment.code:
+        return ""
+    return (
+        f"{assignment.step}: {gethostname()} has other prompts, code or libraries than the machine that runs "
+        f"the step (version {own}, not {assignment.code}); install the same versions there, and run again"
+    )
 
 
 def _public(error: errors.GraphragError) -> errors.GraphragError:

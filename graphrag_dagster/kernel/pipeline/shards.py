@@ -23,6 +23,7 @@ from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.common.progress import ProgressStage, say, stage
 from graphrag_dagster.kernel.common.worker_processes import available_processors
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.shard_workers import (
     Assignment,
     Died,
@@ -145,7 +146,7 @@ class Shards:
             quiet: whether to show no progress.
 
         Raises:
-            EngineError: a shard failed each time.
+            EngineError: a shard failed each time, or its machine has other code.
             GraphragError: what the work itself raised; the other shards send no more, and end once what they
                 have sent is answered.
         """
@@ -251,7 +252,9 @@ class Shards:
         # The same file wherever the shard runs, and none of Dagster's classes.
         given = {key: getattr(memory, key) for key in LLMCache.model_fields}
         shared = LLMCache(**{**given, "file": cache_location(memory.file or cache_place())})
-        return Assignment(settings, shared, self._session.user, self._staging)
+        return Assignment(
+            settings, shared, self._session.user, self._staging, self._name, code_version(self._name)
+        )
 
     def _drop(self, shard: int, dead: Worker | None) -> None:
         with self._locks[shard]:

@@ -22,6 +22,7 @@ from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, Se
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
+from graphrag_dagster.kernel.pipeline import shards as module
 from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
 from graphrag_dagster.kernel.pipeline.erasure import erase
 from graphrag_dagster.kernel.pipeline.shard_workers import Factory, Work
@@ -336,6 +337,16 @@ def test_an_error_that_users_can_mend_is_not_tried_again(step: StepRun) -> None:
     with pytest.raises(EndpointDown, match="nobody answers"):
         made_by(step, down)
     assert tries["down"] == 1
+
+
+def test_a_machine_with_other_code_makes_nothing(step: StepRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    execution = step.settings.execution.model_copy(update={"backend": "processes"})
+    step = replace(step, settings=step.settings.model_copy(update={"execution": execution}))
+    monkeypatch.setattr(module, "code_version", lambda name: f"{name} of yesterday")
+    told = r"extraction: \S+ has other prompts, .* \(version \S+, not extraction of yesterday\); install"
+    with pytest.raises(EngineError, match=told):
+        made_by(step, failing)
+    assert not step.warehouse.staging("coast").root.exists()
 
 
 def test_one_shard_where_few_connections_or_limits_are(step: StepRun) -> None:
