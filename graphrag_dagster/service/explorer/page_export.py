@@ -10,6 +10,7 @@ import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryFile
@@ -37,7 +38,8 @@ _LEFT_ALONE = "!*'()"
 _SORTS = {
     "levels": (0.3, "level", "levels"),
     "communities": (0.5, "community", "communities"),
-    "entities": (0.75, "entity, the most connected", "entities, the most connected"),
+    "insides": (0.6, "graph inside a community", "graphs inside a community"),
+    "entities": (0.8, "entity, the most connected", "entities, the most connected"),
     "documents": (0.95, "document", "documents"),
     "tables": (1.0, "table", "tables"),
 }
@@ -58,8 +60,9 @@ class CollectedResponses:
 async def collect_responses(corpus: str, room: int) -> CollectedResponses:
     """Ask the server, in this process, for what its page shows of a corpus.
 
-    The map and the graph of each level come first, then communities from C0 on, the most connected entities,
-    documents in order, and tables; of each as much as its share of the room holds.
+    The map and the graph of each level come first, then communities from the top level on, the graphs inside
+    them, the most connected entities, documents in order, and tables, the smallest first; of each as much as
+    its share of the room holds.
 
     Args:
         corpus: its name.
@@ -111,17 +114,16 @@ class _ExportFile:
         levels = [one["level"] for one in overview["levels"]]
         await self._fill("levels", [[*_map_of({"level": level})] for level in levels])
         communities = await self._rows("communities", "level", ("community_id", "level"))
-        await self._fill(
-            "communities",
-            [_community(one, [k for k in levels if k > level]) for one, level in communities],
-        )
+        taken = await self._fill("communities", [_community(one) for one, _ in communities])
+        insides = [_inside(one, [k for k in levels if k > level]) for one, level in communities[:taken]]
+        await self._fill("insides", insides)
         entities = await self._rows("entities", "degree", ("entity_id",), descending=True)
         await self._fill(
             "entities", [[(("entities", one), {}), (("why", "entity", one), {})] for (one,) in entities]
         )
         documents = await self._rows("documents", None, ("document_id",))
         await self._fill("documents", [_document(one) for (one,) in documents])
-        tables = await self._ask((("tables",), {}))
+        tables = sorted(await self._ask((("tables",), {})), key=itemgetter("rows"))
         await self._fill("tables", [[(("tables", one["name"]), {})] for one in tables])
         held = {one["name"] for one in tables if self._has("tables", one["name"])}
         self._put(address(self.corpus, ("tables",), {}), [one for one in tables if one["name"] in held])
@@ -134,8 +136,8 @@ class _ExportFile:
         left = "; ".join(f"{has:,} of {plural(of, *_SORTS[sort][1:])}" for sort, (has, of) in lacking.items())
         return f"A partial offline view of {self.corpus}; to keep the file small it has only {left}."
 
-    async def _fill(self, sort: str, items: Sequence[Sequence[Asked]]) -> None:
-        """Take items, each whole or not at all, as long as the share of their sort holds them."""
+    async def _fill(self, sort: str, items: Sequence[Sequence[Asked]]) -> int:
+        """Take items, each whole or not at all, until the share of their sort is full; return how many."""
         most = self.room * _SORTS[sort][0]
         taken, is_room = 0, True
         for begin in range(0, len(items), _AT_ONCE):
@@ -150,6 +152,7 @@ class _ExportFile:
             if not is_room:
                 break
         self.counts[sort] = (taken, len(items))
+        return taken
 
     async def _answers(self, item: Sequence[Asked]) -> dict[str, Any]:
         return {address(self.corpus, *one): await self._ask(one) for one in item}
@@ -240,11 +243,19 @@ def _map_of(query: Query) -> list[Asked]:
     ]
 
 
-def _community(identity: str, deeper: Sequence[int]) -> list[Asked]:
+def _community(identity: str) -> list[Asked]:
+    return [
+        (("communities", identity), {}),
+        (("why", "report", identity), {}),
+        (("communities",), {"within": identity}),
+    ]
+
+
+def _inside(identity: str, deeper: Sequence[int]) -> list[Asked]:
+    """The rest of what is shown inside a community, at its own level and at deeper ones."""
     inside = {"within": identity}
     finer = [asked for level in deeper for asked in _map_of({**inside, "level": level})]
-    pages: list[Asked] = [(("communities", identity), {}), (("why", "report", identity), {})]
-    return [*pages, *_map_of(inside), *finer]
+    return [*_map_of(inside)[1:], *finer]
 
 
 def _document(identity: str) -> list[Asked]:

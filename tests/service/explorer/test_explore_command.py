@@ -76,6 +76,8 @@ def test_what_does_not_fit_is_left_out_and_said(coast: Path, tmp_path: Path) -> 
     told, answers = _answers(made.file.read_text(encoding="utf-8"))
     assert told == made.told
     assert "/corpora/coast/drawn" in answers
+    # The reports of communities come before the graphs inside them.
+    assert re.search(r"[1-9]\d* of \d+ communities; \d+ of \d+ graphs? inside a community; ", made.told)
     with pytest.raises(PageExportError, match="--max-mb"):
         export_page("coast", tmp_path / "none.html", 100_000)
     assert not (tmp_path / "none.html").exists()
