@@ -149,7 +149,8 @@ class Table:
         return pl.concat(parts).sort(self.key)
 
     def validated(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the frame with columns in declared order and types, sorted by the key.
+        """Return the frame with columns in declared order and types, sorted by the key; texts may stay
+        categories.
 
         Raises:
             WarehouseError: a column is missing, unknown, of another type, null though not nullable, or
@@ -201,7 +202,7 @@ class Table:
             if declared is None:
                 if not isinstance(actual, pl.Array | pl.List):
                     raise WarehouseError(f"{self.full_name}.{column.name}: expected a vector, not {actual}")
-            elif actual != declared:
+            elif actual != declared and not (declared == pl.String and actual == pl.Categorical):
                 try:
                     frame = frame.with_columns(pl.col(column.name).cast(declared, strict=True))
                 except (pl.exceptions.PolarsError, TypeError) as error:

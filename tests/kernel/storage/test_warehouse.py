@@ -11,6 +11,7 @@ from graphrag_dagster.apps.evaluation.tables import VERDICTS
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.disks import files_of_at_most
@@ -116,6 +117,15 @@ def test_some_columns_are_read_alone(warehouse: Warehouse) -> None:
     warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("b", "x", 0), ("a", "y", 1)))
     with warehouse.reading("a") as reader:
         assert reader.read(tables.COMMUNITY_MEMBERS, ["level"]).to_dict(as_series=False) == {"level": [1, 0]}
+
+
+def test_texts_kept_once_are_written_and_told_like_any(warehouse: Warehouse) -> None:
+    plain = members(("b", "x", 0), ("a", "a rather long identity", 0), ("c", "x", 0))
+    once = plain.cast({"entity_id": pl.Categorical})
+    assert data_version(tables.COMMUNITY_MEMBERS, once) == data_version(tables.COMMUNITY_MEMBERS, plain)
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", once)
+    stored = warehouse.read(tables.COMMUNITY_MEMBERS, "a")
+    assert stored.equals(tables.COMMUNITY_MEMBERS.validated(plain))
 
 
 def test_a_write_that_fails_leaves_the_rows_in_place(warehouse: Warehouse) -> None:

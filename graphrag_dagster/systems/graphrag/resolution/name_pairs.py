@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.catalogue.registry import stages
@@ -34,6 +35,8 @@ from graphrag_dagster.systems.graphrag.resolution.name_features import NameScope
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 
+#: Keeps each text of a table of pairs once but for ids, since few of them differ.
+TEXTS_ONCE: Final = (cs.string() - cs.by_name("pair_id")).cast(pl.Categorical)
 #: Pairs of a corpus, or names of documents, that are compared at a time.
 _AT_ONCE: Final = 20_000
 #: Names of documents, or pairs of a corpus, from which on further processes are worth their start.
@@ -42,7 +45,7 @@ _NAME: Final = ["document_id", "name", "surface", "type", "places"]
 _NAMES: Final = ("one", "one_type", "other", "other_type")
 _SCORED: Final = ("rule", "features", "score", "veto", "band")
 _ENDS: Final = ("one_place", "other_place")
-_REFUSED: Final = {**dict.fromkeys(_ENDS, pl.Int64), "score": pl.Float64, "veto": pl.String}
+_REFUSED: Final = {**dict.fromkeys(_ENDS, pl.Int64), "score": pl.Float64, "veto": pl.Categorical}
 _NONE_REFUSED: Final = pl.DataFrame(schema=_REFUSED)
 _INFORMATIVE: Final = (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
 #: Features of a pair that a text defines as one.
@@ -56,7 +59,9 @@ def pair_columns(document: str | None, one: Name, other: Name) -> tuple[str | No
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Rows of ``resolution.candidates`` and ``resolution.aliases`` that the same code made earlier."""
+    """Rows of ``resolution.candidates``, with :data:`TEXTS_ONCE`, and of ``resolution.aliases`` that the same
+    code made earlier.
+    """
 
     candidates: pl.DataFrame
     aliases: pl.DataFrame
@@ -93,7 +98,7 @@ class Comparing:
     """
 
     def __init__(self, earlier: Earlier | None = None, names: pl.DataFrame | None = None) -> None:
-        known, self._unchanged = CANDIDATES.empty(), frozenset[str]()
+        known, self._unchanged = CANDIDATES.empty().with_columns(TEXTS_ONCE), frozenset[str]()
         if earlier is not None and names is not None:
             known, self._unchanged = earlier.candidates, _unchanged_documents(earlier.aliases, names)
         inside = known.filter(pl.col("document_id").is_in(list(self._unchanged)))
@@ -103,9 +108,9 @@ class Comparing:
         ):
             self._of_document[document].append(tuple(row))
         # Rows that hold whatever else is in the corpus.
-        defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
+        defined = pl.col("features").cast(pl.String).str.contains_any([f'"{name}"' for name in _DEFINED])
         self._between = known.filter(pl.col("document_id").is_null() & ~defined)
-        self._frames = [CANDIDATES.empty(), inside.select(CANDIDATES.column_names)]
+        self._frames = [inside.select(CANDIDATES.column_names)]
         self.reused = inside.height
 
     def documents(self, scopes: Sequence[ScopeNames]) -> Iterator[ComparedPairs]:
@@ -178,7 +183,7 @@ class Comparing:
             yield from compared
 
     def frame(self) -> pl.DataFrame:
-        """Return the rows."""
+        """Return the rows, with :data:`TEXTS_ONCE`."""
         return pl.concat(self._frames)
 
 
@@ -216,7 +221,7 @@ def _compare(parts: _Parts) -> tuple[pl.DataFrame, list[ComparedPairs]]:
         pairs.sort(key=lambda one: one.pair)
         told = pl.DataFrame(refused, schema=_REFUSED, orient="row") if refused else _NONE_REFUSED
         made.append(ComparedPairs(pairs, _ends(vetoed), told, some.left_out))
-    return CANDIDATES.frame_of(rows), made
+    return CANDIDATES.frame_of(rows).with_columns(TEXTS_ONCE), made
 
 
 def _ends(pairs: Sequence[Pair]) -> NDArray[np.int64]:
@@ -242,9 +247,9 @@ def _known_pairs(
     """Return the rows of the pairs that were compared before, and which pairs were not."""
     now = pl.DataFrame(
         {"rule": compared.rules, **dict(zip(_ENDS, compared.pairs.T, strict=True))},
-        schema={"rule": pl.String, **dict.fromkeys(_ENDS, pl.Int64)},
+        schema={"rule": pl.Categorical, **dict.fromkeys(_ENDS, pl.Int64)},
     ).with_row_index("at")
-    names = pl.DataFrame(found.names, schema={"name": pl.String, "type": pl.String}, orient="row")
+    names = pl.DataFrame(found.names, schema=dict.fromkeys(("name", "type"), pl.Categorical), orient="row")
     names = names.with_row_index("place").cast({"place": pl.Int64})
     then = between.select(_NAMES).with_row_index("row")
     for end in ("one", "other"):
@@ -283,4 +288,4 @@ def earlier_resolution(warehouse: Warehouse, corpus: str, state: pl.DataFrame) -
     if why := why_not_reusable(warehouse, corpus, RESOLUTION_STATE, state):
         return None, why
     with warehouse.reading(corpus) as reader:
-        return Earlier(reader.read(CANDIDATES), reader.read(ALIASES)), "nothing was"
+        return Earlier(reader.read(CANDIDATES).with_columns(TEXTS_ONCE), reader.read(ALIASES)), "nothing was"

@@ -20,7 +20,12 @@ from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.candidate_pairs import forget_names
 from graphrag_dagster.systems.graphrag.resolution.entity_resolution import Judge, Resolution, resolve
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
-from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing, Earlier, pair_columns
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import (
+    TEXTS_ONCE,
+    Comparing,
+    Earlier,
+    pair_columns,
+)
 from graphrag_dagster.systems.graphrag.resolution.name_parsing import COUNTRIES, kind_of
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
@@ -35,8 +40,8 @@ class ResolutionFrames:
     """The tables of resolution, and what else is told of it.
 
     Attributes:
-        candidates: rows of ``resolution.candidates``.
-        decisions: rows of ``resolution.decisions``.
+        candidates: rows of ``resolution.candidates``, with :data:`.name_pairs.TEXTS_ONCE`.
+        decisions: rows of ``resolution.decisions``, likewise.
         aliases: rows of ``resolution.aliases``.
         left_out: pairs of large blocks that were not compared.
         namesakes: groups of names that are spelled alike and are not one.
@@ -126,9 +131,9 @@ def _decisions_by_document(word: NameRuling, documents: pl.DataFrame) -> list[Na
 
 def _decision_rows(rows: Iterator[tuple[Any, ...]]) -> pl.DataFrame:
     # Some at a time: all of them together would be sorted here, and so held twice.
-    parts = [DECISIONS.empty()]
+    parts = [DECISIONS.empty().with_columns(TEXTS_ONCE)]
     while some := list(islice(rows, _AT_ONCE)):
-        parts.append(DECISIONS.frame_of(some))
+        parts.append(DECISIONS.frame_of(some).with_columns(TEXTS_ONCE))
     return pl.concat(parts)
 
 

@@ -42,6 +42,10 @@ def unused(found: ResolutionFrames) -> list[str]:
     return found.decisions.filter(pl.col("verdict") == "unused")["reason"].to_list()
 
 
+def stored_decisions(found: ResolutionFrames) -> pl.DataFrame:
+    return found.decisions.cast(tables.DECISIONS.types())
+
+
 def people(*names: str) -> list[tuple[str, str]]:
     return [(name, "PERSON") for name in names]
 
@@ -124,7 +128,9 @@ def test_a_person_stands_above_what_tells_namesakes_apart() -> None:
     found = made(texts, same("Florence (person)", "Florence (place)"))
     (row,) = found.decisions.filter(pl.col("decided_by") == "person").to_dicts()
     (entity,) = entities_of(found.aliases, "florence")
-    assert decisions_on(found.decisions, found.aliases, entity)["pair_id"].to_list() == [row["pair_id"]]
+    assert decisions_on(stored_decisions(found), found.aliases, entity)["pair_id"].to_list() == [
+        row["pair_id"]
+    ]
 
 
 def test_whose_a_name_is_and_who_decided_so() -> None:
@@ -132,7 +138,7 @@ def test_whose_a_name_is_and_who_decided_so() -> None:
     (entity,) = entities_of(found.aliases, "mouat")
     assert entities_of(found.aliases, "nobody") == []
     assert entities_of(found.aliases, "Mouat", pl.Series(["d-b"])) == []
-    decided = decisions_on(found.decisions, found.aliases, entity)
+    decided = decisions_on(stored_decisions(found), found.aliases, entity)
     assert decided.select("one", "other", "decided_by", "joins").rows() == [
         ("Agnes Smith", "Bethia Mouat", "person", True),
         ("Bethia Mouat", "Mouat", "rule", True),
@@ -146,7 +152,7 @@ def test_questions_come_once_a_pair_and_those_first_that_move_most() -> None:
         "c": people("Ann Lee", "Bo Lee", "Lee"),
     }
     found = made(texts)
-    asked = open_questions(found.decisions, found.aliases, frames_of(texts)[2])
+    asked = open_questions(stored_decisions(found), found.aliases, frames_of(texts)[2])
     pairs = [(one.one, one.other) for one in asked]
     assert len(pairs) == len(set(pairs)) == found.decisions.filter(pl.col("verdict") == "ask").unique(["one", "other"]).height  # fmt: skip
     assert [one.mentions for one in asked] == sorted((one.mentions for one in asked), reverse=True)
