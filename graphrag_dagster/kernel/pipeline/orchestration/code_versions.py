@@ -5,6 +5,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,9 +15,11 @@ from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
-from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tasks.prompts import load
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _MODELS = Path(__file__).parents[1] / "sql_models" / "models"
 
@@ -71,7 +74,7 @@ def _installed(package: str) -> str:
         return ""
 
 
-def why_not_reusable(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame) -> str:
+def why_not_reusable(warehouse: "Warehouse", corpus: str, table: Table, state: pl.DataFrame) -> str:
     """Return why rows of the previous run cannot be reused; blank if they can.
 
     Args:
@@ -88,7 +91,7 @@ def why_not_reusable(warehouse: Warehouse, corpus: str, table: Table, state: pl.
     return f"changed: {', '.join(changed)}" if changed else ""
 
 
-def begin_replacing(warehouse: Warehouse, corpus: str, table: Table) -> None:
+def begin_replacing(warehouse: "Warehouse", corpus: str, table: Table) -> None:
     """Empty the state before the first table is replaced, so that it does not outlive a killed run."""
     warehouse.write(table, corpus, table.empty())
 
