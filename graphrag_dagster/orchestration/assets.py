@@ -47,6 +47,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import (
     WITH_ALL_BELOW,
     resource_key,
 )
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version, stored_at
 from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import HOOKS, retry_of
 from graphrag_dagster.kernel.pipeline.publishing import code_of_tables
@@ -190,6 +191,8 @@ def _run_step(
             if isinstance(output, Made):
                 told[output.table] = output.told
     run.begun.clear()
+    tables.clear()
+    release_memory()
 
 
 def _written(step: Step, run: StepRun, made: dict[Table, _Rows], *, whole: bool) -> dict[Table, WrittenTable]:

@@ -264,12 +264,13 @@ class Warehouse(Resource):
         def replace(connection: duckdb.DuckDBPyConnection, table: Table, rows: pl.DataFrame) -> None:
             seen(table, rows)
             _replace(connection, table, corpus, rows)
+            free_memory(self.file(corpus))
 
         with self._writing(first, corpus) as connection:
-            for table in list(frames):
+            # The largest last, beside none of the others.
+            for table in sorted(frames, key=lambda table: frames[table].estimated_size()):
                 replace(connection, table, frames.pop(table))
             for table, query in (queries or {}).items():
-                free_memory(self.file(corpus))
                 replace(connection, table, _answer(connection, table, corpus, query))
 
     def write_staged(
