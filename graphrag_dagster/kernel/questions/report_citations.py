@@ -161,11 +161,11 @@ def references_cited_elsewhere(text: str, records: Mapping[RecordKind, Mapping[i
 class References:
     """Resolves citations and quotes of any report.
 
-    ``numbers``: the number of each record by kind; ``units``: the texts of the text units.
+    ``numbers``: the number of each record by kind; ``lengths``: the characters of each text unit.
     """
 
     numbers: Mapping[RecordKind, Mapping[str, int]]
-    units: Mapping[str, str]
+    lengths: Mapping[str, int]
 
     def resolve(
         self, text: str, citations: Iterable[Citation], quotes: Iterable[Quote], ids: RecordIds
@@ -201,8 +201,8 @@ class References:
         return f"{stored.rstrip()} {citation_mark(numbers)}".lstrip() if numbers else stored, list(references)
 
     def _quotation(self, quote: Quote) -> Reference:
-        text, span = self.units.get(quote.unit_id), quote.span
-        valid = text is not None and 0 <= span.start < span.end <= len(text)
+        length, span = self.lengths.get(quote.unit_id, 0), quote.span
+        valid = 0 <= span.start < span.end <= length
         record = quote.unit_id if valid else None
         return Reference("text_unit", record, quote.unit_id, valid, span.start, span.end)
 

@@ -210,19 +210,19 @@ def build_reports(
         "claim": _numbers(tables[MERGED_CLAIMS], "claim_id"),
         "report": _numbers(communities, "community_id"),
     }
-    units = dict(tables[TEXT_CHUNKS].select("text_unit_id", "text").iter_rows())
+    lengths = dict(tables[TEXT_CHUNKS].select("text_unit_id", pl.col("text").str.len_chars()).iter_rows())
     attached = attached_nodes(tables[CONTEXT_NODES], communities, elements)
     behind = ContextNodes(attached, elements, tokens.count, context_tokens, context_share)
     packer = Packer(elements, tokens.count, context_tokens, behind, rows_add_up=tokens.lines_add_up)
     # What came with a graph stands in for nothing, and what is above it is written from it.
     hashes = {} if kept else fingerprints(basis, elements, attached, tables)
-    rows = ReportRows(References(numbers, units), tokens.count, hashes)
+    rows = ReportRows(References(numbers, lengths), tokens.count, hashes)
     wanted = communities if only is None else communities.filter(pl.col("community_id").is_in(list(only)))
     ids = set(wanted["community_id"])
     found = {name: earlier[one] for name, one in hashes.items() if one in earlier and name in ids}
     missing = wanted.filter(~pl.col("community_id").is_in([*found, *kept]))
     concerned = missing["community_id"] if found or kept else None
-    evidence = once(partial(_find_evidence, tables, elements, attached, concerned, release))
+    evidence = once(partial(_find_evidence, tables, numbers, elements, attached, concerned, release))
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
     below = _store_known_reports(communities, rows, kept, found, largest)
     waiting = by_urgency(missing.iter_rows(named=True), elements, context_tokens)
@@ -236,6 +236,7 @@ def build_reports(
 
 def _find_evidence(
     tables: Tables,
+    numbers: Mapping[RecordKind, Mapping[str, int]],
     elements: Elements,
     attached: Mapping[str, Sequence[Attached]],
     communities: Iterable[str] | None,
@@ -243,7 +244,7 @@ def _find_evidence(
 ) -> EvidenceIndex:
     """Return the evidence for the reports of some communities, None for all, and release the tables."""
     names = None if communities is None else _shown_names(elements, attached, communities)
-    found = EvidenceIndex(tables, names)
+    found = EvidenceIndex(tables, numbers, names)
     release()
     return found
 

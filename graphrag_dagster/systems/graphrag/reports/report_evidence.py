@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.tables import (
     TEXT_CHUNKS,
     Tables,
 )
-from graphrag_dagster.kernel.tasks.task_ports import Quote, SupportingSentence
+from graphrag_dagster.kernel.tasks.task_ports import Quote, RecordKind, SupportingSentence
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
@@ -39,29 +39,33 @@ def supporting_sentences(tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame, pl
 
     Returns:
         ``sentence`` (0… in the order of the corpus), ``text_unit_id``, ``start``, ``end``; then
-        ``sentence``, ``entity_id``; then ``sentence``, ``relationship_id``.
+        ``sentence``, ``entity``; then ``sentence``, ``relationship``. Records are told by their short number.
     """
     text_chunks = tables[TEXT_CHUNKS]
     units, resolved = _units(text_chunks), Resolved(tables[ALIASES], text_chunks)
-    mentions = _mentions(units, resolved.named(tables[GLEANED_ENTITIES], "name"), tables[ENTITIES])
+    entities = tables[ENTITIES].select("name", entity="human_readable_id")
+    mentions = _mentions(units, resolved.named(tables[GLEANED_ENTITIES], "name"), entities)
     edges = resolved.named(tables[GLEANED_RELATIONSHIPS], "source", "target")
     stated = _stated_spans(units, edges, tables[RELATIONSHIPS])
-    spanned = _explode_units(stated).select("unit", "relationship_id", "start", "end").unique()
+    del edges
+    spanned = _explode_units(stated).select("unit", "relationship", "start", "end").unique()
     cut = spanned.select("unit", "start", "end").unique()
     outside = mentions.join(
-        _mentions_with_spans(mentions, cut), on=["unit", "entity_id", "first", "last"], how="anti"
+        _mentions_with_spans(mentions, cut), on=["unit", "entity", "first", "last"], how="anti"
     )
     spans = pl.concat([cut, _sentences_by_rule(units, outside)]).unique()
-    named = _mentions_with_spans(mentions, spans).select("unit", "start", "end", "entity_id").unique()
-    both = _sentences_naming_both(stated.filter(pl.col("spans").list.len() == 0), named)
+    named = _mentions_with_spans(mentions, spans).select("unit", "start", "end", "entity").unique()
+    del mentions, cut, outside
+    both = _sentences_naming_both(stated.filter(pl.col("spans").list.len() == 0), named, entities)
+    del stated
     number = _number_sentences(units, spans)
     of_span = ["unit", "start", "end"]
     return (
-        _places(number, text_chunks),
-        named.join(number, on=of_span).select("sentence", "entity_id").unique(),
+        _places(number, units),
+        named.join(number, on=of_span).select("sentence", "entity").unique(),
         pl.concat([spanned.select(both.columns), both])
         .join(number, on=of_span)
-        .select("sentence", "relationship_id")
+        .select("sentence", "relationship")
         .unique(),
     )
 
@@ -73,8 +77,9 @@ def _units(text_chunks: pl.DataFrame) -> pl.DataFrame:
         text_chunks.sort("human_readable_id")
         .with_row_index("unit")
         .select(
-            pl.col("unit").cast(pl.Int64),
-            *("text_unit_id", "document_id", "text", "start_char"),
+            pl.col("unit").cast(pl.Int32),
+            *("text_unit_id", "text", "start_char"),
+            document=pl.col("document_id").rank("dense"),
             first=text.str.len_chars().cast(pl.Int32) - text.str.strip_chars_start().str.len_chars(),
             last=text.str.strip_chars_end().str.len_chars().cast(pl.Int32),
             begins=pl.col("start_char") == pl.col("start_char").min().over("document_id"),
@@ -88,13 +93,12 @@ def _explode_units(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mentions(units: pl.DataFrame, gleaned: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
-    return (
-        _explode_units(gleaned.select("text_unit_id", "name", "spans"))
-        .join(entities.select("name", "entity_id"), on="name")
+    return _explode_units(
+        gleaned.select("text_unit_id", "name", "spans")
+        .join(entities, on="name")
         .join(units.select("text_unit_id", "unit"), on="text_unit_id")
-        .select("unit", "entity_id", first="start", last="end")
-        .unique()
-    )
+        .select("unit", "entity", "spans")
+    ).select("unit", "entity", first="start", last="end").unique()
 
 
 def _stated_spans(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.DataFrame) -> pl.DataFrame:
@@ -106,10 +110,11 @@ def _stated_spans(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.
             target=pl.max_horizontal("source", "target"),
         )
         .join(
-            relationships.select("source", "target", "source_id", "target_id", "relationship_id"),
+            relationships.select("source", "target", relationship="human_readable_id"),
             on=["source", "target"],
         )
         .join(units.select("text_unit_id", "unit"), on="text_unit_id")
+        .drop("text_unit_id")
     )
 
 
@@ -131,29 +136,33 @@ def _sentences_by_rule(units: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFr
     rows = [
         (unit, span.start, span.end) for unit, text in concerned.iter_rows() for span in sentence_spans(text)
     ]
-    schema = {"unit": pl.Int64, "start": pl.Int32, "end": pl.Int32}
+    schema = {"unit": pl.Int32, "start": pl.Int32, "end": pl.Int32}
     sentences = pl.DataFrame(rows, schema=schema, orient="row")
     return _mentions_with_spans(mentions, sentences).select("unit", "start", "end").unique()
 
 
-def _sentences_naming_both(stated: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+def _sentences_naming_both(
+    stated: pl.DataFrame, named: pl.DataFrame, entities: pl.DataFrame
+) -> pl.DataFrame:
+    one, other = (entities.rename({"name": end, "entity": f"{end}_entity"}) for end in ("source", "target"))
     return (
-        stated.join(named, left_on=["unit", "source_id"], right_on=["unit", "entity_id"])
+        stated.join(one, on="source")
+        .join(other, on="target")
+        .join(named, left_on=["unit", "source_entity"], right_on=["unit", "entity"])
         .join(
             named,
-            left_on=["unit", "start", "end", "target_id"],
-            right_on=["unit", "start", "end", "entity_id"],
+            left_on=["unit", "start", "end", "target_entity"],
+            right_on=["unit", "start", "end", "entity"],
         )
-        .select("unit", "relationship_id", "start", "end")
+        .select("unit", "relationship", "start", "end")
         .unique()
     )
 
 
 def _number_sentences(units: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Return for each span the ``sentence`` that stands for it; ``stands`` where it is that sentence."""
-    placed = spans.join(units, on="unit").select(
-        *("unit", "start", "end"),
-        document=pl.col("document_id").rank("dense"),
+    placed = spans.join(units.drop("text_unit_id", "text"), on="unit").select(
+        *("unit", "start", "end", "document"),
         here=pl.col("start") + pl.col("start_char"),
         there=pl.col("end") + pl.col("start_char"),
         edge=((pl.col("start") <= pl.col("first")) & ~pl.col("begins"))
@@ -189,9 +198,9 @@ def _containing_rows(ordered: pl.DataFrame) -> list[int]:
     return found
 
 
-def _places(number: pl.DataFrame, text_chunks: pl.DataFrame) -> pl.DataFrame:
-    units = _units(text_chunks).select("unit", "text_unit_id")
-    standing = number.filter("stands").join(units, on="unit").sort("sentence")
+def _places(number: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
+    named = units.select("unit", "text_unit_id")
+    standing = number.filter("stands").join(named, on="unit").sort("sentence")
     return standing.select("sentence", "text_unit_id", "start", "end")
 
 
@@ -201,30 +210,33 @@ _NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class _Support:
-    """Supporting sentences of the records of one kind, in both directions; records and sentences ascend.
+    """Supporting sentences of the records of one kind, in both directions; numbers and sentences ascend.
 
-    ``records`` are their ids. Those that sentence s supports are ``of_sentence[cuts[s]:cuts[s + 1]]``, as
-    places in ``records``; the sentences of record r are ``of_record[record_cuts[r]:record_cuts[r + 1]]``.
+    ``numbers`` are the short numbers of records. Those that sentence s supports are
+    ``of_sentence[cuts[s]:cuts[s + 1]]``; the sentences of number r are
+    ``of_record[record_cuts[r]:record_cuts[r + 1]]``.
     """
 
-    records: list[str]
-    places: Mapping[str, int]
-    of_sentence: NDArray[np.int64]
+    numbers: Mapping[str, int]
+    of_sentence: NDArray[np.int32]
     cuts: NDArray[np.int64]
     of_record: NDArray[np.int64]
     record_cuts: NDArray[np.int64]
 
-    def records_of(self, sentence: int) -> list[str]:
-        """Return the ids of the records that a sentence supports."""
+    def records_of(self, sentence: int) -> list[int]:
+        """Return the numbers of the records that a sentence supports."""
         start, end = self.cuts[sentence : sentence + 2]
-        return [self.records[place] for place in self.of_sentence[start:end].tolist()]
+        found: list[int] = self.of_sentence[start:end].tolist()
+        return found
+
+    def shown(self, records: Mapping[str, int]) -> dict[int, int]:
+        """Return the numbers of records in a context by their short numbers."""
+        return {self.numbers[record]: number for record, number in records.items()}
 
     def sentences_of(self, record: str) -> NDArray[np.int64]:
         """Return the sentences that support a record."""
-        place = self.places.get(record)
-        if place is None:
-            return _NONE
-        start, end = self.record_cuts[place : place + 2]
+        number = self.numbers[record]
+        start, end = self.record_cuts[number : number + 2]
         found: NDArray[np.int64] = self.of_record[start:end]
         return found
 
@@ -234,13 +246,18 @@ class EvidenceIndex:
 
     Args:
         tables: those that reports are written from.
+        numbers: the short number of each record by kind.
         concerning: names of the entities that contexts show; None for any. Only documents that tell of these
             are looked at.
         limit: most sentences for one context.
     """
 
     def __init__(
-        self, tables: Tables, concerning: Collection[str] | None = None, limit: int = _LIMIT
+        self,
+        tables: Tables,
+        numbers: Mapping[RecordKind, Mapping[str, int]],
+        concerning: Collection[str] | None = None,
+        limit: int = _LIMIT,
     ) -> None:
         text_chunks = tables[TEXT_CHUNKS]
         self._units: Mapping[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
@@ -257,8 +274,8 @@ class EvidenceIndex:
         self._ids = sentences["text_unit_id"].unique().sort().to_list()
         self._unit = (sentences["text_unit_id"].rank("dense") - 1).to_numpy()
         self._spans = sentences.select("start", "end").to_numpy()
-        self._entities = _support(named.rename({"entity_id": "record"}), sentences.height)
-        self._relationships = _support(stated.rename({"relationship_id": "record"}), sentences.height)
+        self._entities = _support(named, "entity", numbers, sentences.height)
+        self._relationships = _support(stated, "relationship", numbers, sentences.height)
         self._limit = limit
 
     def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[SupportingSentence, ...]:
@@ -291,13 +308,14 @@ class EvidenceIndex:
         self, entities: Mapping[str, int], relationships: Mapping[str, int]
     ) -> list[SupportingSentence]:
         chosen = self._choose(list(entities), list(relationships))
+        shown_entities, shown_edges = self._entities.shown(entities), self._relationships.shown(relationships)
         return [
             SupportingSentence(
                 unit,
                 Span(start, end),
                 self._units[unit][start:end],
-                _local_numbers(self._entities.records_of(sentence), entities),
-                _local_numbers(self._relationships.records_of(sentence), relationships),
+                _local_numbers(self._entities.records_of(sentence), shown_entities),
+                _local_numbers(self._relationships.records_of(sentence), shown_edges),
             )
             for sentence in chosen
             for unit, (start, end) in ((self._ids[self._unit[sentence]], self._spans[sentence].tolist()),)
@@ -327,18 +345,16 @@ def _units_mentioning(tables: Tables, names: Collection[str]) -> pl.DataFrame:
     return pl.concat(told).join(wanted, on="name", how="semi").select("text_unit_id").unique()
 
 
-def _support(pairs: pl.DataFrame, sentences: int) -> _Support:
-    records = pairs["record"].unique().sort().to_list()
-    ordered = pairs.select(sentence=pl.col("sentence").cast(pl.Int64), place=pl.col("record").rank("dense"))
-    by_sentence = ordered.sort("sentence", "place").to_numpy().astype(np.int64)
-    by_record = ordered.sort("place", "sentence").to_numpy().astype(np.int64)
+def _support(
+    pairs: pl.DataFrame, kind: RecordKind, numbers: Mapping[RecordKind, Mapping[str, int]], sentences: int
+) -> _Support:
+    by_sentence, by_record = pairs.sort("sentence", kind), pairs.sort(kind, "sentence")
     return _Support(
-        records,
-        {record: place for place, record in enumerate(records)},
-        by_sentence[:, 1] - 1,
-        np.searchsorted(by_sentence[:, 0], np.arange(sentences + 1)),
-        np.ascontiguousarray(by_record[:, 0]),
-        np.searchsorted(by_record[:, 1] - 1, np.arange(len(records) + 1)),
+        numbers[kind],
+        by_sentence[kind].to_numpy(),
+        np.searchsorted(by_sentence["sentence"].to_numpy(), np.arange(sentences + 1)),
+        by_record["sentence"].to_numpy(),
+        np.searchsorted(by_record[kind].to_numpy(), np.arange(max(numbers[kind].values(), default=0) + 2)),
     )
 
 
@@ -347,5 +363,5 @@ def _tally(support: _Support, records: Sequence[str]) -> tuple[NDArray[np.int64]
     return np.unique(np.concatenate([_NONE, *map(support.sentences_of, records)]), return_counts=True)
 
 
-def _local_numbers(records: Iterable[str], numbers: Mapping[str, int]) -> tuple[int, ...]:
+def _local_numbers(records: Iterable[int], numbers: Mapping[int, int]) -> tuple[int, ...]:
     return tuple(sorted(numbers[record] for record in records if record in numbers))

@@ -89,7 +89,11 @@ def index(
         tables.GLEANED_RELATIONSHIPS: tables.GLEANED_RELATIONSHIPS.frame(records),
         tables.ALIASES: tables.ALIASES.empty(),
     }
-    return EvidenceIndex({**made.tables(), **read}, concerning, limit)
+    numbers = {
+        "entity": dict(made.entities.select("entity_id", "human_readable_id").iter_rows()),
+        "relationship": dict(made.relationships.select("relationship_id", "human_readable_id").iter_rows()),
+    }
+    return EvidenceIndex({**made.tables(), **read}, numbers, concerning, limit)
 
 
 @pytest.fixture

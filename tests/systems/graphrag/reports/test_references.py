@@ -20,7 +20,7 @@ CONTEXT = PackedContext(
 )
 REFERENCES = References(
     {"entity": {"ea": 40, "eb": 12}, "relationship": {"rx": 7}, "claim": {}, "report": {}},
-    {"t0": "A built B."},
+    {"t0": len("A built B.")},
 )
 
 
