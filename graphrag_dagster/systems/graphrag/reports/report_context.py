@@ -352,48 +352,44 @@ def _claims_of(claims: pl.DataFrame, place: dict[str, int]) -> dict[int, list[in
 def _communities(
     tables: Tables, entities: pl.DataFrame, relationships: pl.DataFrame, ends: NDArray[np.int64]
 ) -> dict[str, Community]:
-    communities = tables[COMMUNITIES]
+    # By places alone, which take a quarter of the memory of ids.
+    communities = tables[COMMUNITIES].select("community_id", "parent_id").sort("community_id")
     inside = (
         tables[COMMUNITY_MEMBERS]
+        .join(communities.select("community_id").with_row_index("community"), on="community_id")
         .join(entities.select("entity_id", "degree").with_row_index("entity"), on="entity_id")
-        .with_columns(pl.col("entity").cast(pl.Int64))
+        .select("community", "entity", "degree")
     )
-    edges = pl.DataFrame(
-        {
-            "edge": np.arange(len(ends)),
-            "one": ends[:, 0],
-            "other": ends[:, 1],
-            "rank": -relationships["combined_degree"].to_numpy().astype(np.int64),
-        }
-    )
-    places = inside.select("community_id", "entity")
+    places = inside.select("community", "entity")
     internal = (
-        edges.join(places.rename({"entity": "one"}), on="one")
-        .join(places.rename({"entity": "other"}), on=["community_id", "other"])
-        .sort("community_id", "rank", "edge")
+        pl.DataFrame({"one": ends[:, 0], "other": ends[:, 1], "rank": -relationships["combined_degree"]})
+        .cast({"one": pl.UInt32, "other": pl.UInt32})
+        .with_row_index("edge")
+        .join(places.rename({"entity": "one"}), on="one")
+        .join(places.rename({"entity": "other"}), on=["community", "other"])
     )
-    touched = pl.concat([internal.select("community_id", entity=end) for end in ("one", "other")]).unique()
-    alone = inside.join(touched, on=["community_id", "entity"], how="anti")
-    of_members = _group_by_community(inside.sort("community_id", "entity"), "entity")
-    of_edges = _group_by_community(internal, "edge")
-    of_alone = _group_by_community(alone.sort("community_id", -pl.col("degree"), "entity"), "entity")
+    touched = pl.concat([internal.select("community", entity=end) for end in ("one", "other")]).unique()
+    alone = inside.join(touched, on=["community", "entity"], how="anti")
+    of_members = _group_by_community(places.sort("community", "entity"), "entity")
+    of_edges = _group_by_community(internal.drop("one", "other").sort("community", "rank", "edge"), "edge")
+    of_alone = _group_by_community(alone.sort("community", -pl.col("degree"), "entity"), "entity")
     children: dict[str, list[str]] = {}
-    for parent, child in communities.select("parent_id", "community_id").sort("community_id").iter_rows():
+    for child, parent in communities.iter_rows():
         children.setdefault(parent, []).append(child)
     return {
         name: Community(
-            of_members.get(name, _NONE),
-            of_edges.get(name, _NONE),
-            of_alone.get(name, _NONE),
+            of_members.get(place, _NONE),
+            of_edges.get(place, _NONE),
+            of_alone.get(place, _NONE),
             tuple(children.get(name, ())),
         )
-        for name in communities["community_id"]
+        for place, name in enumerate(communities["community_id"])
     }
 
 
-def _group_by_community(rows: pl.DataFrame, column: str) -> dict[str, NDArray[np.int64]]:
-    """Return the values of a column by ``community_id``; rows of one community stand together."""
-    runs = rows.select(pl.col("community_id").rle()).unnest("community_id")
-    values = rows[column].to_numpy()
+def _group_by_community(rows: pl.DataFrame, column: str) -> dict[int, NDArray[np.int64]]:
+    """Return the values of a column by ``community``; rows of one community stand together."""
+    runs = rows.select(pl.col("community").rle()).unnest("community")
+    values = rows[column].cast(pl.Int64).to_numpy()
     cuts = np.cumsum(runs["len"].to_numpy())[:-1]
     return dict(zip(runs["value"], np.split(values, cuts), strict=True)) if len(runs) else {}

@@ -153,6 +153,8 @@ class AdoptedReport:
 
 
 _BYTES = 16
+#: Documents whose lines are made at once.
+_DOCUMENTS = 500
 _Digests = NDArray[np.uint8]
 _Places = NDArray[np.int64]
 
@@ -241,17 +243,18 @@ def _edge_digests(elements: Elements) -> _Digests:
 
 def _document_digests(units: pl.DataFrame, named: pl.DataFrame, stated: pl.DataFrame) -> _Digests:
     """Of each document, in the order of the corpus: its units, and what was found where in them."""
-    lines = [
-        _lines(units, "text_unit_id", "start_char", "end_char"),
-        _lines(named, "text_unit_id", "name", "spans"),
-        _lines(stated, "text_unit_id", "source", "target", "spans"),
-    ]
-    by_document = pl.concat(lines).sort("document", "line").group_by("document", maintain_order=True)
-    return _digests(by_document.agg(pl.col("line").str.join("\n"))["line"])
-
-
-def _lines(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    return rows.select("document", line=pl.struct(columns).struct.json_encode())
+    columns = (("start_char", "end_char"), ("name", "spans"), ("source", "target", "spans"))
+    digests = [np.empty((0, _BYTES), np.uint8)]
+    # The lines of all documents would take as much memory as the tables.
+    for start in range(0, units["document"].n_unique(), _DOCUMENTS):
+        some = pl.col("document").is_between(start, start + _DOCUMENTS - 1)
+        lines = [
+            rows.filter(some).select("document", line=pl.struct("text_unit_id", *of).struct.json_encode())
+            for rows, of in zip((units, named, stated), columns, strict=True)
+        ]
+        by_document = pl.concat(lines).sort("document", "line").group_by("document", maintain_order=True)
+        digests.append(_digests(by_document.agg(pl.col("line").str.join("\n"))["line"]))
+    return np.concatenate(digests)
 
 
 def _documents_of(records: pl.DataFrame, found: pl.DataFrame, *keys: str) -> list[_Places]:
