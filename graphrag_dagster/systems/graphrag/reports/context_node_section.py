@@ -73,7 +73,7 @@ class ContextNodes:
         ordered, of_nodes = sorted(nodes, key=lambda node: node.entity), sorted(edges)
         first, first_edge = len(context.ids["entity"]) + 1, len(context.ids["relationship"]) + 1
         rows = [self._row(node) for node in ordered]
-        edge_rows = [elements.relationships.texts[edge] for edge in of_nodes]
+        edge_rows = elements.relationships.texts_at(of_nodes)
         parts = section(CONTEXT_NODES, rows, first) + section(CONTEXT_RELATIONSHIPS, edge_rows, first_edge)
         text = "".join(parts)
         # The section is short, and mostly tells; the whole is counted once it fits into its share.

@@ -36,11 +36,10 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     Elements,
     PackedContext,
     rendered,
-    row,
     shorten_texts,
 )
 
-_NO_REPORTS = ElementRows(pl.Series(dtype=pl.String), pl.Series(dtype=pl.String), lambda _: [])
+_NO_REPORTS = ElementRows(pl.Series(dtype=pl.String), pl.DataFrame(), lambda _: [])
 
 
 class Packer:
@@ -165,7 +164,7 @@ class Packer:
         place = {child: number for number, child in enumerate(reports)}
         rows = ElementRows(
             pl.Series([*reports], dtype=pl.String),
-            pl.Series([row(report.content) for report in reports.values()], dtype=pl.String),
+            pl.DataFrame({"report": [report.content for report in reports.values()]}),
             self._count_rows,
         )
         size = {child: self._tokens_of(self._elements.communities[child]) for child in reports}

@@ -13,6 +13,7 @@ import polars as pl
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.lazy_values import Deferred, once
 from graphrag_dagster.kernel.common.progress import stage
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
 from graphrag_dagster.kernel.questions.report_citations import References, without_citations
 from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
@@ -133,9 +134,7 @@ def by_urgency(communities: Iterable[dict[str, Any]], elements: Elements, limit:
     Those come first that a larger community is likely to wait for, then what is large and takes long, since
     begun last it would keep all waiting. Sizes are told from the lengths of texts, before anything is packed.
     """
-    entities, edges = (
-        rows.texts.str.len_chars().to_numpy() for rows in (elements.entities, elements.relationships)
-    )
+    entities, edges = elements.entities.characters(), elements.relationships.characters()
     size = {
         name: int(entities[one.members].sum() + edges[one.edges].sum())
         for name, one in elements.communities.items()
@@ -231,6 +230,7 @@ def build_reports(
     _write_all(waiting, elements, packer, evidence, waves, rows, below, largest, at_once)
     # As large as the frames of all reports.
     del elements, attached, behind, packer, waves, evidence
+    release_memory()
     return rows.frames()
 
 

@@ -6,9 +6,8 @@ are indented.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -189,7 +188,6 @@ def cell(text: str) -> str:
 
 
 _NOT_COUNTED = -1
-_AT_ONCE = 10_000
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -212,22 +210,34 @@ class Community:
 class ElementRows:
     """One kind of rows, in the order in which a context shows them, with their tokens.
 
-    ``texts`` are rows without their number; ``ids`` the records they show; ``count`` gives the tokens of
-    each of many rows.
+    ``ids`` are the records they show; ``cells`` their values behind the number, of which texts are made when
+    they are needed, since all of them take as much memory again; ``count`` gives the tokens of each of many
+    rows.
     """
 
     ids: pl.Series
-    texts: pl.Series
+    cells: pl.DataFrame
     count: Callable[[Sequence[str]], Sequence[int]]
     _tokens: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._tokens = np.full(len(self.texts), _NOT_COUNTED, dtype=np.int32)
+        self._tokens = np.full(len(self.ids), _NOT_COUNTED, dtype=np.int32)
 
     # One by one: most communities are small, and to gather a handful of rows takes fifty times as long.
     def texts_at(self, places: Sequence[int]) -> list[str]:
         """Return rows without their number."""
-        return [self.texts[place] for place in places]
+        return [row(*self.cells.row(place)) for place in places]
+
+    def texts(self) -> Iterator[str]:
+        """Yield all rows without their number."""
+        return (row(*cells) for cells in self.cells.iter_rows())
+
+    def characters(self) -> NDArray[np.uint32]:
+        """Return about how many characters each row has."""
+        found: NDArray[np.uint32] = (
+            self.cells.select(pl.sum_horizontal(pl.col(pl.String).str.len_chars())).to_series().to_numpy()
+        )
+        return found
 
     def ids_at(self, places: Sequence[int]) -> tuple[str, ...]:
         """Return the records that rows show."""
@@ -238,7 +248,7 @@ class ElementRows:
         missing = places[self._tokens[places] == _NOT_COUNTED]
         if len(missing):
             once = np.unique(missing)
-            self._tokens[once] = self.count([f"1{text}" for text in self.texts.gather(once)])
+            self._tokens[once] = self.count([f"1{text}" for text in self.texts_at(once.tolist())])
         found: NDArray[np.int32] = self._tokens[places]
         return found
 
@@ -291,28 +301,24 @@ def index_elements(tables: Tables, count: Callable[[Sequence[str]], Sequence[int
     entities = tables[ENTITIES].sort("name")
     relationships = tables[RELATIONSHIPS].sort("source", "target")
     claims = tables[MERGED_CLAIMS].sort("subject", "object", "type", "description", "claim_id")
-    titles: dict[str, str] = dict(entities.select("name", "title").iter_rows())
-    place = {name: number for number, name in enumerate(titles)}
+    place = {name: number for number, name in enumerate(entities["name"])}
     pairs = relationships.select("source", "target").iter_rows()
     ends = np.fromiter((place[end] for pair in pairs for end in pair), np.int64, 2 * len(relationships))
     ends = ends.reshape(-1, 2)
+    titles = entities["title"]
     return Elements(
-        entities=ElementRows(
-            entities["entity_id"],
-            _column(row(*values) for values in entities.select("title", "description").iter_rows()),
-            count,
-        ),
+        entities=ElementRows(entities["entity_id"], entities.select("title", "description"), count),
         relationships=ElementRows(
             relationships["relationship_id"],
-            _column(
-                row(titles[source], titles[target], description, degree)
-                for source, target, description, degree in relationships.select(
-                    "source", "target", "description", "combined_degree"
-                ).iter_rows()
+            relationships.select(
+                titles.gather(ends[:, 0]).alias("source"),
+                titles.gather(ends[:, 1]).alias("target"),
+                "description",
+                "combined_degree",
             ),
             count,
         ),
-        claims=ElementRows(claims["claim_id"], _column(_claim_texts(claims, titles)), count),
+        claims=ElementRows(claims["claim_id"], _claim_cells(claims, entities), count),
         names=entities["name"],
         entity_values=entities.select("title", "type", "description", "degree"),
         relationship_values=relationships.select("description", "weight", "combined_degree"),
@@ -322,22 +328,14 @@ def index_elements(tables: Tables, count: Callable[[Sequence[str]], Sequence[int
     )
 
 
-def _column(texts: Iterable[str]) -> pl.Series:
-    """Return texts as a column, which takes a third of the memory of a list."""
-    pending, parts = iter(texts), [pl.Series(dtype=pl.String)]
-    while some := list(islice(pending, _AT_ONCE)):
-        parts.append(pl.Series(some, dtype=pl.String))
-    return pl.concat(parts)
-
-
-def _claim_texts(claims: pl.DataFrame, titles: dict[str, str]) -> list[str]:
+def _claim_cells(claims: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
+    titles: dict[str, str] = dict(entities.select("name", "title").iter_rows()) if len(claims) else {}
+    named = (
+        pl.Series(end, [titles.get(name, name) for name in claims[end].fill_null("")], dtype=pl.String)
+        for end in ("subject", "object")
+    )
     columns = ("type", "status", "start_date", "end_date", "description")
-    return [
-        row(titles.get(subject, subject), titles.get(other, other), *(value or "" for value in values))
-        for subject, other, *values in claims.select(
-            "subject", pl.col("object").fill_null(""), *columns
-        ).iter_rows()
-    ]
+    return claims.select(*named, pl.col(columns).fill_null(""))
 
 
 def _claims_of(claims: pl.DataFrame, place: dict[str, int]) -> dict[int, list[int]]:

@@ -93,12 +93,16 @@ def _explode_units(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mentions(units: pl.DataFrame, gleaned: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
-    return _explode_units(
-        gleaned.select("text_unit_id", "name", "spans")
-        .join(entities, on="name")
-        .join(units.select("text_unit_id", "unit"), on="text_unit_id")
-        .select("unit", "entity", "spans")
-    ).select("unit", "entity", first="start", last="end").unique()
+    return (
+        _explode_units(
+            gleaned.select("text_unit_id", "name", "spans")
+            .join(entities, on="name")
+            .join(units.select("text_unit_id", "unit"), on="text_unit_id")
+            .select("unit", "entity", "spans")
+        )
+        .select("unit", "entity", first="start", last="end")
+        .unique()
+    )
 
 
 def _stated_spans(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.DataFrame) -> pl.DataFrame:
@@ -141,9 +145,7 @@ def _sentences_by_rule(units: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFr
     return _mentions_with_spans(mentions, sentences).select("unit", "start", "end").unique()
 
 
-def _sentences_naming_both(
-    stated: pl.DataFrame, named: pl.DataFrame, entities: pl.DataFrame
-) -> pl.DataFrame:
+def _sentences_naming_both(stated: pl.DataFrame, named: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
     one, other = (entities.rename({"name": end, "entity": f"{end}_entity"}) for end in ("source", "target"))
     return (
         stated.join(one, on="source")

@@ -220,9 +220,9 @@ def _digests(texts: Iterable[str]) -> _Digests:
 
 def _entity_digests(elements: Elements) -> _Digests:
     """Of each entity: its row, and the claims about it."""
-    claims = list(map("\n".join, zip(elements.claims.ids, elements.claims.texts, strict=True)))
+    claims = list(map("\n".join, zip(elements.claims.ids, elements.claims.texts(), strict=True)))
     rows = zip(
-        elements.entities.ids, elements.entities.texts, elements.entity_values.iter_rows(), strict=True
+        elements.entities.ids, elements.entities.texts(), elements.entity_values.iter_rows(), strict=True
     )
     about = (elements.claims_of.get(place, ()) for place in range(len(elements.entity_values)))
     return _digests(
@@ -234,7 +234,7 @@ def _entity_digests(elements: Elements) -> _Digests:
 def _edge_digests(elements: Elements) -> _Digests:
     rows = zip(
         elements.relationships.ids,
-        elements.relationships.texts,
+        elements.relationships.texts(),
         elements.relationship_values.iter_rows(),
         strict=True,
     )

@@ -235,14 +235,14 @@ def naive(graph: Graph, limit: int, count: Callable[[str], int]) -> tuple[set[st
         text = "".join(
             "".join([header, *(f"{i}{row}" for i, row in enumerate(rows, 1))])
             for header, rows in (
-                ("-----Entities-----\nid,name,description\n", [elements.entities.texts[e] for e in entities]),
+                ("-----Entities-----\nid,name,description\n", elements.entities.texts_at(entities)),
                 (
                     "-----Claims-----\nid,subject,object,type,status,start_date,end_date,description\n",
-                    [elements.claims.texts[claim] for claim in claims],
+                    elements.claims.texts_at(claims),
                 ),
                 (
                     "-----Relationships-----\nid,source,target,description,combined_degree\n",
-                    [elements.relationships.texts[i] for i, pair in enumerate(kept) if pair in taken],
+                    elements.relationships.texts_at([i for i, pair in enumerate(kept) if pair in taken]),
                 ),
             )
             if rows
