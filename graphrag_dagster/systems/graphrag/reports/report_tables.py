@@ -53,23 +53,24 @@ class ReportFrames:
 class _Collected:
     """Rows of a table as they come, with their values in the order of the columns.
 
-    Most are held as frames, which take a fraction of the memory of rows.
+    Most are held as compressed frames, which take a quarter of the memory of frames.
     """
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._rows: list[tuple[object, ...]] = []
-        self._frames: list[pl.DataFrame] = []
+        self._frames: list[bytes] = []
 
     def add(self, rows: Iterable[tuple[object, ...]]) -> None:
         self._rows += rows
         if len(self._rows) >= _AT_ONCE:
-            self._frames.append(self._table.frame_of(self._rows))
+            frame = self._table.frame_of(self._rows)
+            self._frames.append(frame.write_ipc(None, compression="zstd").getvalue())
             self._rows.clear()
 
     def frame(self) -> pl.DataFrame:
         """Return all rows, sorted by the key, and let go of them."""
-        frames = [*self._frames, self._table.frame_of(self._rows)]
+        frames = [*map(pl.read_ipc, self._frames), self._table.frame_of(self._rows)]
         self._frames.clear()
         self._rows.clear()
         return pl.concat(frames).sort(self._table.key)
