@@ -12,6 +12,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
     model_of,
     replies_in,
 )
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
 from graphrag_dagster.kernel.pipeline.shards import open_shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
@@ -94,6 +95,11 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
     session, settings = run.session("reports"), run.settings
     own = settings.section(ReportSettings)
     earlier = reusable_reports(run.warehouse, run.corpus, session.cached)
+
+    def release() -> None:
+        tables.clear()
+        release_memory()
+
     with open_shards(run, session, "reports", (REPORT_WRITER,)) as shards:
         made = build_reports(
             tables,
@@ -108,7 +114,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
             only=None if own.levels is None else reported(tables[COMMUNITIES], own)["community_id"],
             expect=shards.expect,
             give_up=shards.close,
-            release=tables.clear,
+            release=release,
         )
     taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
     session.mark_reused(replies_in(taken_over))

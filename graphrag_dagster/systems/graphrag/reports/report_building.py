@@ -13,7 +13,6 @@ import polars as pl
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.lazy_values import Deferred, once
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
 from graphrag_dagster.kernel.questions.report_citations import References, without_citations
 from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
@@ -197,7 +196,8 @@ def build_reports(
         only: the communities that a report is written of; None for all. Those kept stay in any case.
         expect: is told how many reports are to be written.
         give_up: ends what the writer is doing, where an error ends all.
-        release: called where nothing of ``tables`` is read any more before the reports are written.
+        release: called where nothing of ``tables`` is read any more, and again where what was made of them is
+            let go of.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -230,7 +230,7 @@ def build_reports(
     _write_all(waiting, elements, packer, evidence, waves, rows, below, largest, at_once)
     # As large as the frames of all reports.
     del elements, attached, behind, packer, waves, evidence
-    release_memory()
+    release()
     return rows.frames()
 
 
