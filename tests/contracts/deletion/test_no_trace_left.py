@@ -23,6 +23,7 @@ from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.resolution.settings import Decision, decisions_text
 from support.corpora import write_corpus
+from support.damage import put_back_if_torn
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces
 
@@ -226,9 +227,10 @@ def test_erasing_killed_at_any_moment_is_completed_by_the_next(enter: Enter) -> 
         lambda: not reports.exists(),
         lambda: not all(one.exists() for one in older),
     ]
-    killed = 0
+    killed, indexed = 0, (warehouse / "coast.duckdb").read_bytes()
     for moment in moments:
         killed += _kill_when(_step(home, "erase_and_publish()"), moment)
+        put_back_if_torn(warehouse / "coast.duckdb", indexed)
         for table, frame in wanted.items():
             assert Warehouse().read(table, "coast").equals(frame)
     assert killed >= 2

@@ -22,7 +22,7 @@ from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
 from graphrag_dagster.cli.commands.corpus.snapshot_commands import roll_back, show_snapshots
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.errors import DamagedError, WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
@@ -48,7 +48,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT
 from graphrag_dagster.kernel.storage.sql_sandbox import run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
 from support.corpora import write_corpus
-from support.damage import holed
+from support.damage import holed, put_back_if_torn
 from support.disks import files_of_at_most
 from support.homes import copy_home, enter_home
 
@@ -416,26 +416,16 @@ for number in itertools.count():
 def test_a_publisher_killed_at_any_moment_leaves_a_whole_snapshot(warehouse: Warehouse) -> None:
     chance, working = random.Random(11), warehouse.file("coast")
     indexed = working.read_bytes()
-
-    def make_readable() -> None:
-        # DuckDB rewrites blocks of its catalogue in place: a kill halfway through one damages the working file.
-        try:
-            warehouse.read(tables.ENTITIES, "coast")
-        except DamagedError:
-            working.write_bytes(indexed)
-            working.with_name(f"{working.name}.wal").unlink(missing_ok=True)
-
     for number in range(5):
-        make_readable()
         with process(PUBLISHING, str(number)) as publisher:
             time.sleep(chance.uniform(0.0, 0.8))
             publisher.send_signal(signal.SIGKILL)
             publisher.wait()
+        put_back_if_torn(working, indexed)
         snapshot = current(warehouse)
         assert whole(snapshot)
         assert entities(snapshot.file)
         assert Index.open("coast").version == snapshot.index
-    make_readable()
     made, _ = publish(warehouse, "coast")
     complete = {
         name for one in snapshots(warehouse, "coast") for name in (one.file.name, f"{one.version}.json")
