@@ -108,7 +108,7 @@ STEPS = (
         columns={
             ENTITIES: ("entity_id", "human_readable_id", "name", "title", "type", "description", "degree"),
             RELATIONSHIPS: (
-                *("relationship_id", "human_readable_id", "source", "target"),
+                *("relationship_id", "human_readable_id", "source", "target", "source_id", "target_id"),
                 *("description", "weight", "combined_degree"),
             ),
             GLEANED_ENTITIES: ("text_unit_id", "name", "spans"),
