@@ -2,9 +2,7 @@
 
 import hashlib
 import io
-import os
 import shutil
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster.errors import ObjectStoreError
+from graphrag_dagster.kernel.common.atomic_files import write_atomically
 from graphrag_dagster.kernel.storage.home import STAGING, staging_url
 from graphrag_dagster.kernel.storage.object_store import ObjectFolder
 
@@ -60,13 +59,8 @@ class Staging:
         name = f"{hashlib.sha256(content).hexdigest()}.parquet"
         if isinstance(self.root, ObjectFolder):
             self.root.put(f"{self.path}/{name}", content)
-            return name
-        folder = self.root / self.path
-        folder.mkdir(parents=True, exist_ok=True)
-        # Two interpreters may make the same.
-        making = folder / f".{name}.{os.getpid()}.{threading.get_ident()}"
-        making.write_bytes(content)
-        making.replace(folder / name)
+        else:
+            write_atomically(self.root / self.path / name, content)
         return name
 
     def get(self, name: str) -> pl.DataFrame:
