@@ -71,5 +71,5 @@ lock: install ## bring requirements.lock up to date
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate \
 	    --generate-hashes --group dev pyproject.toml --output-file requirements.lock
 
-clean: ## remove everything that can be made again
-	rm -rf site $(VENV) .venv-extra .venv-engines .venv-fresh .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
+clean: ## remove environments, built pages and caches of tools; documents and what was made of them stay
+	rm -rf site $(VENV) .venv-extra .venv-engines .venv-fresh .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

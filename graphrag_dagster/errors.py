@@ -39,6 +39,10 @@ class HeldError(WarehouseError):
     """A DuckDB file that is currently open elsewhere and cannot be opened."""
 
 
+class ForeignError(WarehouseError):
+    """A file that another program wrote where one of ours would be."""
+
+
 class DamagedError(WarehouseError):
     """A complete file of which a part can no longer be read."""
 

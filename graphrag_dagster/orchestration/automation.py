@@ -71,6 +71,8 @@ def finished_batches(
 
 #: Ticks for which a folder must be missing before its partition is removed.
 GONE_TICKS = 3
+#: Key of the cursor that is no name of a corpus.
+_ROOT = "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +113,30 @@ class Seen:
 
 @dataclass(slots=True)
 class FolderCursor:
-    """The states of all folders, stored as the sensor's cursor."""
+    """The states of all folders, stored as the sensor's cursor.
+
+    Attributes:
+        seen: the state of each folder, by the name of its corpus.
+        root: the folder of corpora, as it was when it last held one: device and inode.
+    """
 
     seen: dict[str, Seen] = field(default_factory=dict)
+    root: list[int] = field(default_factory=list)
 
     @classmethod
     def read(cls, cursor: str | None) -> "FolderCursor":
         """Read a cursor; an invalid one counts as empty."""
         try:
-            return cls({name: Seen(*state) for name, state in json.loads(cursor or "{}").items()})
+            states = json.loads(cursor or "{}")
+            root = states.pop(_ROOT, [])
+            return cls({name: Seen(*state) for name, state in states.items()}, root)
         except (ValueError, TypeError, AttributeError):
             return cls()
 
     def written(self) -> str:
         """Return the cursor."""
-        return json.dumps({name: astuple(seen) for name, seen in self.seen.items()}, separators=(",", ":"))
+        states = {name: astuple(seen) for name, seen in self.seen.items()}
+        return json.dumps({_ROOT: self.root, **states}, separators=(",", ":"))
 
     def observe(self, found: Mapping[str, str]) -> list[str]:
         """Record the cheap fingerprints of a tick.
@@ -222,8 +233,8 @@ class _Tick:
         """Return the corpora whose partition is to be removed, because their folder has been missing for long
         enough.
         """
-        if not self.store.path.is_dir():
-            self.context.log.warning("%s is not there: no corpus is treated as removed", self.store.path)
+        if not self._is_mounted(present):
+            self.context.log.warning("no corpus is in %s: none is treated as removed", self.store.path)
             return []
         gone = self.memory.missing(sorted(self.known - set(present)))
         for name in gone:
@@ -237,6 +248,17 @@ class _Tick:
         for name in self.memory.seen.keys() - self.known - set(present):
             del self.memory.seen[name]
         return gone
+
+    def _is_mounted(self, present: Sequence[str]) -> bool:
+        """Whether the folder of corpora is there: an empty one may be where a disk was mounted."""
+        try:
+            status = self.store.path.stat()
+        except OSError:
+            return False
+        root = [status.st_dev, status.st_ino]
+        if present:
+            self.memory.root = root
+        return bool(present) or (self.memory.root == root and len(self.known) == 1)
 
     def reason(self) -> str:
         waiting = sum(seen.unsettled and not seen.gone for seen in self.memory.seen.values())

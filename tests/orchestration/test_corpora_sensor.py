@@ -140,6 +140,36 @@ def test_a_root_or_a_folder_that_is_not_mounted_removes_nothing(watch: Watch, ho
     assert sorted(watch.partitions()) == ["coast", "shore"]
 
 
+@pytest.mark.parametrize("corpora", [["coast"], ["coast", "shore"]])
+@pytest.mark.parametrize("left", [[], ["lost+found"], ["no corpus: its name"]])
+def test_an_empty_mount_point_removes_nothing(
+    corpora: list[str], left: list[str], watch: Watch, home: Path
+) -> None:
+    for name in corpora:
+        write_corpus(home / "corpora", name)
+    settle(watch)
+    mounted = (home / "corpora").rename(home / "elsewhere")
+    (home / "corpora").mkdir()
+    for name in left:
+        (home / "corpora" / name).touch()
+    assert [watch.tick() for _ in range(GONE_TICKS + 1)] == [[]] * (GONE_TICKS + 1)
+    assert sorted(watch.partitions()) == corpora
+    shutil.rmtree(home / "corpora")
+    mounted.rename(home / "corpora")
+    assert [watch.tick(), watch.tick()] == [[], []]
+    assert sorted(watch.partitions()) == corpora
+
+
+def test_a_folder_that_suddenly_lists_nothing_removes_no_partition(watch: Watch, home: Path) -> None:
+    for name in ("coast", "shore"):
+        write_corpus(home / "corpora", name)
+    settle(watch)
+    for name in ("coast", "shore"):
+        shutil.move(home / "corpora" / name, home / name)
+    assert [watch.tick() for _ in range(GONE_TICKS + 1)] == [[]] * (GONE_TICKS + 1)
+    assert sorted(watch.partitions()) == ["coast", "shore"]
+
+
 def test_a_lost_cursor_requests_only_what_is_not_published(coast: Path, watch: Watch, home: Path) -> None:
     write_corpus(home / "corpora", "shore")
     watch.instance.add_dynamic_partitions("corpus", ["coast", "shore"])

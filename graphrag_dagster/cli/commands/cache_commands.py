@@ -5,6 +5,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import polars as pl
 from rich.markup import escape
@@ -80,13 +81,16 @@ def prune(corpus: str, *, everything: bool, as_json: bool) -> None:
 
 def export(path: Path, corpus: str | None) -> None:
     """Write every cached reply to a JSON Lines file, atomically."""
-    partial = path.with_name(path.name + ".part")
+    partial = path.with_name(f".{uuid4().hex}.part")
     count = 0
-    with partial.open("w", encoding="utf-8") as file:
-        for line in upkeep().export(corpus):
-            file.write(line + "\n")
-            count += 1
-    partial.replace(path)
+    try:
+        with partial.open("x", encoding="utf-8") as file:
+            for line in upkeep().export(corpus):
+                file.write(line + "\n")
+                count += 1
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
     OUT.say(f"wrote {plural(count, 'reply', 'replies')} to {escape(os.fspath(path))}")
 
 

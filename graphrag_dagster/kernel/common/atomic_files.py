@@ -1,6 +1,8 @@
-"""Atomic replacement of files, and folders for files that can be rebuilt."""
+"""Atomic replacement of files, deletion of what was written, and folders for files that can be rebuilt."""
 
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -56,7 +58,7 @@ def write_atomically(file: Path, content: bytes) -> None:
         OSError: it cannot be written.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
@@ -64,3 +66,33 @@ def write_atomically(file: Path, content: bytes) -> None:
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def delete_written(folder: Path, written: re.Pattern[str]) -> None:
+    """Delete what this program has written into a folder, and the folder if nothing else is in it.
+
+    Args:
+        folder: it need not exist.
+        written: matches the whole name of each entry that this program writes there; all others stay.
+
+    Raises:
+        OSError: one of them cannot be deleted.
+    """
+    ours = [entry for entry in folder.glob("*") if written.fullmatch(entry.name)]
+    for entry in ours:
+        delete(entry)
+    if ours:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def delete(entry: Path) -> None:
+    """Delete a file, a link, or a folder with all that is in it; what is gone already is no error.
+
+    Raises:
+        OSError: it cannot be deleted.
+    """
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry)
+    else:
+        entry.unlink(missing_ok=True)

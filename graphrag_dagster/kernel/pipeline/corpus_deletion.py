@@ -1,31 +1,34 @@
 """Deletes everything made from a corpus, except its folder and Dagster's records."""
 
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graphrag_dagster.errors import GraphragError, HeldError, WarehouseError
+from graphrag_dagster.errors import ForeignError, GraphragError, HeldError, WarehouseError
+from graphrag_dagster.kernel.common.atomic_files import delete, delete_written
 from graphrag_dagster.kernel.models.cache.cache_database import own_database_if_made
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
-from graphrag_dagster.kernel.pipeline.erasure import note_file
+from graphrag_dagster.kernel.pipeline.erasure import REPORT, note_file, report_folder
 from graphrag_dagster.kernel.storage.compaction import leftovers
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published_here
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
-from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import DERIVED, WRITTEN, folder_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import UNIT_LEDGER
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The deleted files and folders, the deleted cache entries, and the URL of deleted shared snapshots."""
+    """The deleted files and folders, the deleted cache entries, the URL of deleted shared snapshots, and the
+    folders that stay because something else is in them.
+    """
 
     paths: tuple[Path, ...]
     memory: Pruned
     shared: str | None = None
+    kept: tuple[Path, ...] = ()
 
 
 def derived_paths(warehouse: Warehouse, corpus: str) -> list[Path]:
@@ -33,8 +36,8 @@ def derived_paths(warehouse: Warehouse, corpus: str) -> list[Path]:
     file = warehouse.file(corpus)
     paths = [
         file,
-        file.with_name(file.name + ".wal"),
-        file.parent / "reports" / corpus,
+        _log_of(file),
+        report_folder(warehouse, corpus),
         folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
         *filter(None, [warehouse.staging(corpus).folder]),
@@ -48,6 +51,7 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
     If the process is killed, it can be called again.
 
     Raises:
+        ForeignError: another program wrote a file where the working file would be.
         HeldError: another process holds the working file.
         ObjectStoreError: the snapshots that machines share cannot be deleted; nothing was.
         WarehouseError: something cannot be deleted.
@@ -55,8 +59,6 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
     """
     shared = shared_publisher(warehouse, corpus)
     there = shared.url if shared and shared.delete() else None
-    if (staging := warehouse.staging(corpus)).folder is None:
-        staging.clear()
     return replace(_delete_here(warehouse, corpus), shared=there)
 
 
@@ -66,11 +68,11 @@ def _delete_here(warehouse: Warehouse, corpus: str) -> Deleted:
     try:
         if file in paths:
             _unlink_locked(warehouse, corpus, file)
-        for path in paths:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+        warehouse.staging(corpus).clear()
+        _delete_snapshots(folder_of(warehouse, corpus))
+        delete_written(report_folder(warehouse, corpus), REPORT)
+        for path in (*leftovers(file.resolve()), note_file(warehouse, corpus), _log_of(file)):
+            delete(path)
     except OSError as error:
         raise WarehouseError(
             f"{error.filename} cannot be deleted: {error.strerror}; stop the programs that use it, and "
@@ -79,7 +81,19 @@ def _delete_here(warehouse: Warehouse, corpus: str) -> Deleted:
     pruned = Pruned(0, 0, 0)
     if (cache := own_database_if_made()) is not None:
         pruned = Upkeep(cache).prune(corpus, everything=True)
-    return Deleted(tuple(paths), pruned)
+    kept = tuple(path for path in paths if path.exists())
+    return Deleted(tuple(path for path in paths if path not in kept), pruned, kept=kept)
+
+
+def _delete_snapshots(folder: Path) -> None:
+    for derived in folder.glob("*"):
+        if derived.is_dir() and not derived.is_symlink():
+            delete_written(derived, DERIVED)
+    delete_written(folder, WRITTEN)
+
+
+def _log_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}.wal")
 
 
 def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
@@ -87,7 +101,7 @@ def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
     try:
         with warehouse.connect(corpus):
             file.resolve().unlink()
-    except HeldError:
+    except (ForeignError, HeldError):
         raise
     except WarehouseError:
         file.unlink()

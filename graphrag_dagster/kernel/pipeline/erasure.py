@@ -11,9 +11,10 @@ next run completes one that was killed:
 """
 
 import json
-import shutil
-from collections.abc import Iterable, Mapping, Set
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +26,7 @@ import polars as pl
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages_made, users_of_stages
-from graphrag_dagster.kernel.common.atomic_files import write_durably
+from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
@@ -33,10 +34,21 @@ from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
 from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
-from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of, snapshots
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
+    DATA,
+    MANIFEST,
+    VERSION,
+    folder_of,
+    snapshots,
+)
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
+#: Names of the files of a report; whatever else is in its folder stays.
+REPORT = re.compile(
+    r"report\.html|(graph|gleanings|measures|win_rates|windows|(costs|paths|quality)_.+)\.png"
+    r"|\.[0-9a-f]{32}\.tmp"
+)
 _TEXTS = (
     "select exists(from corpus.documents where contains(lower(text || ' ' || title), $name))",
     "select exists(from resolution.aliases where contains(lower(surface), $name) or lower(title) = $name)",
@@ -249,7 +261,8 @@ def clear_older_snapshots(
     cleared = []
     erasing = note.exists() or bool(undone)
     if deleted_documents(warehouse, corpus, keep_version):
-        _remove(_reports(warehouse, corpus))
+        with _named_errors(folder := report_folder(warehouse, corpus)):
+            delete_written(folder, REPORT)
         cleared = _snapshots_to_delete(warehouse, corpus, keep_version)
     for file in cleared:
         for ending in (".json", *data):
@@ -271,9 +284,7 @@ def _clear_derived(warehouse: Warehouse, corpus: str) -> None:
 def _with_undone_names(warehouse: Warehouse, corpus: str, names: Set[str] | None) -> list[Path]:
     if names is None or not warehouse.file(corpus).is_file():
         return []
-    manifests = sorted(folder_of(warehouse, corpus).glob("*.json"))
-    files = [file for file in manifests if not file.name.startswith(".")]
-    return snapshots_with_undone_names(warehouse, corpus, files, names)
+    return snapshots_with_undone_names(warehouse, corpus, _snapshots(warehouse, corpus, MANIFEST), names)
 
 
 def _snapshots_to_delete(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:
@@ -372,14 +383,14 @@ def _identities_in(file: Path, _inode: int, _changed: int, _size: int) -> Set[st
     return frozenset(_identities(documents) | _graphs(files))
 
 
-def _reports(warehouse: Warehouse, corpus: str) -> Path:
+def report_folder(warehouse: Warehouse, corpus: str) -> Path:
+    """Folder of the report on a corpus's evaluation; its files are named as :data:`REPORT` says."""
     return warehouse.file(corpus).parent / "reports" / corpus
 
 
-def _snapshots(warehouse: Warehouse, corpus: str) -> Iterable[Path]:
-    return sorted(
-        file for file in folder_of(warehouse, corpus).glob("*.duckdb") if not file.name.startswith(".")
-    )
+def _snapshots(warehouse: Warehouse, corpus: str, ending: str = DATA) -> list[Path]:
+    found = folder_of(warehouse, corpus).glob(f"*{ending}")
+    return sorted(file for file in found if VERSION.fullmatch(file.stem))
 
 
 def note_file(warehouse: Warehouse, corpus: str) -> Path:
@@ -400,8 +411,14 @@ def _noted_deletions(warehouse: Warehouse, corpus: str) -> set[str]:
 
 
 def _remove(path: Path) -> None:
+    with _named_errors(path):
+        delete(path)
+
+
+@contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
     try:
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        yield
     except OSError as error:
         raise WarehouseError(
             f"{path} may hold texts of deleted documents and cannot be deleted: {error.strerror}; stop the "

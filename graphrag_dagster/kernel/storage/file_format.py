@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.errors import ForeignError, WarehouseError
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
 
 #: The only format that is read and written.
@@ -18,9 +18,15 @@ def check_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     """Check that an open file is of the current format, or has no tables yet.
 
     Raises:
+        ForeignError: another program wrote it.
         WarehouseError: it is of another format.
     """
-    if (found := _format_of(connection)) not in {None, FORMAT}:
+    if (found := _format_of(connection)) == 0 and not _has_documents(connection):
+        raise ForeignError(
+            f"{file} has tables of another program, and stays as it is; move it away, or set "
+            "GRAPHRAG_DAGSTER_WAREHOUSE to another place"
+        )
+    if found not in {None, FORMAT}:
         raise WarehouseError(
             f"{file} has format {found}, and this version of graphrag-dagster reads format {FORMAT} only; "
             "install the version that wrote it, or delete it and index the corpus again"
@@ -40,14 +46,22 @@ def begin_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
 
 
 def _format_of(connection: duckdb.DuckDBPyConnection) -> int | None:
-    """The number of a file; 0 where it has tables without one, None where it has no tables."""
+    """The number of a file; 0 where it has tables or views without one, None where it has none."""
     try:
         row = first_row(connection.execute("select version from meta.format"))
     except duckdb.CatalogException:
         found = first_row(
             connection.execute(
-                "select 1 from duckdb_tables() where database_name = current_database() limit 1"
+                "select 1 from (select database_name from duckdb_tables() union all "
+                "select database_name from duckdb_views() where not internal) "
+                "where database_name = current_database() limit 1"
             )
         )
         return None if found is None else 0
     return int(row[0]) if row else 0
+
+
+def _has_documents(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a file without a number is one from before files had numbers."""
+    query = "select 1 from duckdb_tables() where (schema_name, table_name) = ('corpus', 'documents') limit 1"
+    return first_row(connection.execute(query)) is not None

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
@@ -67,18 +67,20 @@ class ObjectFolder:
     variable: str = PUBLISHED
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
+        wanted = f"{self.variable} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:
+            raise SettingsError(wanted) from None
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise SettingsError(
                 f"{self.variable} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID "
                 "and AWS_SECRET_ACCESS_KEY, and the rest of the URL is s3://bucket/prefix"
             )
         if not (parts.scheme == "s3" and parts.netloc) and not (
-            parts.scheme == "file" and not parts.netloc and len(parts.path) > 1
+            parts.scheme == "file" and not parts.netloc and len(parts.path) > 1 and "%00" not in parts.path
         ):
-            raise SettingsError(
-                f"{self.variable} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
-            )
+            raise SettingsError(wanted)
 
     def url_of(self, path: str) -> str:
         """Return the URL of an object."""
@@ -179,10 +181,10 @@ class ObjectFolder:
             try:
                 if before is None:
                     return str(obstore.put(self._store(), path, content, mode="create")["e_tag"])
-                if self._local is None:
+                if self.local is None:
                     version: UpdateVersion = {"e_tag": before}
                     return str(obstore.put(self._store(), path, content, mode=version)["e_tag"])
-                with FileLock(self._local / ".lock"):
+                with FileLock(self.local / ".lock"):
                     if obstore.head(self._store(), path)["e_tag"] != before:
                         raise ChangedError
                     return str(obstore.put(self._store(), path, content)["e_tag"])
@@ -209,16 +211,31 @@ class ObjectFolder:
                     if "NoSuchBucket" in str(error):
                         raise
 
-    def delete_unfinished(self, folder: str, age: timedelta) -> None:
-        """Delete the parts of killed uploads in a mounted folder; a bucket does so by a lifecycle rule."""
-        if self._local is not None:
+    def delete_unfinished(self, folder: str, written: re.Pattern[str], age: timedelta) -> None:
+        """Delete the parts of killed uploads in a mounted folder; a bucket does so by a lifecycle rule.
+
+        Args:
+            folder: they are in.
+            written: matches the names of the objects that are uploaded there.
+            age: since they were last written to.
+        """
+        if self.local is not None:
             with self._errors():
-                for leftover in (self._local / folder).glob("*#*"):
+                for leftover in (self.local / folder).glob("*#*"):
+                    name, _, number = leftover.name.rpartition("#")
+                    if not (written.fullmatch(name) and number.isdigit()):
+                        continue
                     if time.time() - leftover.stat().st_mtime >= age.total_seconds():
                         leftover.unlink(missing_ok=True)
 
     @property
-    def _local(self) -> Path | None:
+    def location(self) -> PurePath:
+        """Where it is, comparable with others: the whole path of a local folder, else the URL."""
+        return PurePath(self.url) if self.local is None else self.local.resolve()
+
+    @property
+    def local(self) -> Path | None:
+        """The folder on this machine; None of a bucket."""
         parts = urlsplit(self.url)
         return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 
@@ -239,7 +256,7 @@ class ObjectFolder:
         try:
             yield
         except (obstore.exceptions.BaseError, OSError, ValueError, NotImplementedError) as error:
-            if isinstance(error, OSError) and error.errno and self._local is None:
+            if isinstance(error, OSError) and error.errno and self.local is None:
                 # Of a file of this machine.
                 raise
             raise ObjectStoreError(f"{self.url} {self._reason(error)}") from None
@@ -248,9 +265,9 @@ class ObjectFolder:
         text = str(error)
         named = _CODE.search(text)
         code = named[1] if named else ""
-        if self._local is not None:
+        if self.local is not None:
             known = error.strerror if isinstance(error, OSError) and error.strerror else ""
-            why = known or ("does not exist" if not self._local.is_dir() else "cannot be read or written")
+            why = known or ("does not exist" if not self.local.is_dir() else "cannot be read or written")
             return f"cannot be used ({why}); create or mount the folder, and check its permissions"
         if code == "NoSuchBucket":
             return f"cannot be used: there is no such bucket; create it, or correct {self.variable}"

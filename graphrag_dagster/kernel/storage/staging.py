@@ -2,17 +2,23 @@
 
 import hashlib
 import io
-import shutil
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import polars as pl
 
-from graphrag_dagster.errors import ObjectStoreError
+from graphrag_dagster.errors import ObjectStoreError, SettingsError
 from graphrag_dagster.kernel.common.atomic_files import write_atomically
-from graphrag_dagster.kernel.storage.home import STAGING, staging_url
+from graphrag_dagster.kernel.storage.home import HOME, STAGING, staging_url
 from graphrag_dagster.kernel.storage.object_store import ObjectFolder
+
+#: In what the variable names, so that nothing else is there.
+_FOLDER = "staging"
+#: Names of the files that are written, whole or unfinished; no other is deleted.
+_WRITTEN = re.compile(r"[0-9a-f]{64}\.parquet(\..+\.part)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +26,8 @@ class Staging:
     """Tables as Parquet files, each named by the hash of its content, so that the same table is one file.
 
     Attributes:
-        root: a folder that all interpreters see at the same path, or one of an object store.
+        root: a folder that all interpreters see at the same path, or one of an object store, in which all is
+            below ``staging``.
         path: of the files below it.
     """
 
@@ -29,13 +36,20 @@ class Staging:
 
     @classmethod
     def of(cls, corpus: str, folder: Path) -> "Staging":
-        """Return that of a corpus: below ``$GRAPHRAG_DAGSTER_STAGING``, else below the given folder.
+        """Return that of a corpus: in ``staging`` below ``$GRAPHRAG_DAGSTER_STAGING``, else in ``folder``.
 
         Raises:
-            SettingsError: the variable has no URL of an object store.
+            ObjectStoreError: the variable names a folder that is not there.
+            SettingsError: it has no URL of an object store.
         """
-        url = staging_url()
-        return cls(ObjectFolder(url, STAGING) if url else folder, corpus)
+        if not (url := staging_url()):
+            return cls(folder, corpus)
+        store = ObjectFolder(url, STAGING)
+        if store.local is None:
+            return cls(store, corpus)
+        if not store.local.is_dir():
+            raise ObjectStoreError(f"{STAGING} is {url}, which is no folder; create or mount it")
+        return cls(store.local / _FOLDER, corpus)
 
     def below(self, name: str) -> "Staging":
         """Return a part of it, such as that of a step."""
@@ -58,7 +72,7 @@ class Staging:
         content = written.getvalue()
         name = f"{hashlib.sha256(content).hexdigest()}.parquet"
         if isinstance(self.root, ObjectFolder):
-            self.root.put(f"{self.path}/{name}", content)
+            self.root.put(f"{_FOLDER}/{self.path}/{name}", content)
         else:
             write_atomically(self.root / self.path / name, content)
         return name
@@ -72,26 +86,54 @@ class Staging:
         """
         if isinstance(self.root, Path):
             return pl.read_parquet(self.root / self.path / name)
-        found = self.root.get(f"{self.path}/{name}")
-        if found is None:
+        path = f"{_FOLDER}/{self.path}/{name}"
+        if (found := self.root.get(path)) is None:
             raise ObjectStoreError(
-                f"{self.root.url_of(f'{self.path}/{name}')} was deleted while a step was using it; give each "
+                f"{self.root.url_of(path)} was deleted while a step was using it; give each "
                 f"installation a {STAGING} of its own, and run again"
             )
         return pl.read_parquet(io.BytesIO(found[0]))
 
     def clear(self) -> None:
-        """Delete the files.
+        """Delete the files, and the folders that are empty then.
 
         Raises:
             ObjectStoreError: the object store cannot be used.
         """
         if isinstance(self.root, ObjectFolder):
-            self.root.delete([one.path for one in self.root.list(self.path)])
+            found = [one.path for one in self.root.list(f"{_FOLDER}/{self.path}")]
+            self.root.delete([path for path in found if _WRITTEN.fullmatch(PurePath(path).name)])
             return
         folder = self.root / self.path
-        shutil.rmtree(folder, ignore_errors=True)
+        files = [file for file in folder.rglob("*") if _WRITTEN.fullmatch(file.name)]
+        for file in files:
+            # The next step tries again.
+            with suppress(OSError):
+                file.unlink()
         # Unless another step is using them.
-        with suppress(OSError):
-            for above in folder.relative_to(self.root).parents:
-                (self.root / above).rmdir()
+        for emptied in sorted({folder / "any", *files}, reverse=True):
+            with suppress(OSError):
+                for above in emptied.relative_to(self.root).parents:
+                    (self.root / above).rmdir()
+
+
+def check_staging(others: Mapping[str, str | Path]) -> None:
+    """Check that ``$GRAPHRAG_DAGSTER_STAGING`` is apart from where anything else is kept.
+
+    Args:
+        others: folders or URLs, by what they are.
+
+    Raises:
+        SettingsError: it is one of them, holds one or, unless that is the home, lies in one; or it has no URL
+            of an object store.
+    """
+    if not (url := staging_url()):
+        return
+    own = ObjectFolder(url, STAGING).location
+    for called, other in others.items():
+        place = other.resolve() if isinstance(other, Path) else ObjectFolder(other).location
+        how = "is" if own == place else "holds" if place.is_relative_to(own) else "lies in"
+        if how != "lies in" or (own.is_relative_to(place) and called != HOME):
+            raise SettingsError(
+                f"{STAGING} is {url}, which {how} {called} ({other}); give it a folder or a bucket of its own"
+            )

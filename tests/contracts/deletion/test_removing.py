@@ -2,11 +2,14 @@
 
 import io
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
+import duckdb
 import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
@@ -17,6 +20,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.gone import traces
+from support.shared import REPOSITORY
 
 Enter = Callable[[str], Path]
 
@@ -95,3 +99,112 @@ def test_nothing_goes_unless_someone_agrees(home: Path, run: Run, monkeypatch: p
     assert run("delete", "moor", "--yes")[0] == 0
     assert not Warehouse().file("moor").exists()
     assert (home / "corpora" / "moor").is_dir()
+
+
+def files_below(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_others_have_put_beside_our_files_stays(coast: Path, home: Path, run: Run) -> None:
+    warehouse, mine = home / "warehouse", set()
+    for name in (
+        "reports/coast/notes.md",
+        "reports/coast/chart.png",
+        "reports/coast/old/report.html",
+        "published/coast/backup.duckdb",
+        "published/coast/readme.json",
+        "published/coast/changes/diary.json",
+        "published/coast/mine/searched.txt",
+        "staging/coast/thesis.parquet",
+        "coast.duckdb.bak",
+    ):
+        (warehouse / name).parent.mkdir(parents=True, exist_ok=True)
+        (warehouse / name).write_text("mine")
+        mine.add(warehouse / name)
+    (warehouse / "reports/coast/report.html").write_text("ours")
+    (warehouse / "reports/coast/quality_claims.png").write_text("ours")
+    (coast / "more.txt").write_text("Ada Brack met Otto Finn in Mirefield.", encoding="utf-8")
+    assert run("index", "coast")[0] == 0
+    (coast / "more.txt").unlink()
+    # What held the deleted document goes, and nothing else.
+    assert run("index", "coast")[0] == 0
+    assert mine < files_below(warehouse)
+    assert not (warehouse / "reports/coast/report.html").exists()
+    code, told, _ = run("delete", "coast", "--yes")
+    assert code == 0
+    assert files_below(warehouse) == mine
+    assert f"{warehouse / 'reports/coast'} stays: something else is in it" in told
+
+
+def test_a_database_of_another_program_stays(coast: Path, home: Path, run: Run) -> None:
+    file = Warehouse().file("coast")
+    file.unlink()
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("create table sales as select 1 as number")
+    before = file.read_bytes()
+    code, _, told = run("delete", "coast", "--yes")
+    assert (code, "has tables of another program, and stays as it is" in told) == (1, True), told
+    assert file.read_bytes() == before
+    # Ours goes however old or damaged it is.
+    for content in ("meta.format as select 1 as version", "corpus.documents as select 1 as id"):
+        file.unlink(missing_ok=True)
+        with duckdb.connect(str(file)) as connection:
+            connection.execute(f"create schema {content.partition('.')[0]}; create table {content}")
+        assert run("delete", "coast", "--yes")[0] == 0
+        assert not file.exists()
+
+
+def test_documents_stay_where_snapshots_are_shared(
+    coast: Path, home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore")
+    monkeypatch.setenv("GRAPHRAG_DAGSTER_PUBLISHED", (home / "shared").as_uri())
+    shared = home / "shared" / "coast"
+    mine = {shared / name for name in ("minutes.md", "sales.duckdb", "copy#2", "kept/0123456789abcdef.json")}
+    for file in mine:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("mine")
+        os.utime(file, (0, 0))
+    assert run("index", "coast", "--again")[0] == 0
+    assert len(files_below(shared)) == len(mine) + 3
+    (shared / f"{'0' * 64}.duckdb#1").write_text("killed")
+    (coast / "news" / "strike.md").unlink()
+    assert run("index", "coast")[0] == 0
+    assert len(files_below(shared)) == len(mine) + 3
+    assert run("delete", "coast", "--yes")[0] == 0
+    assert files_below(shared) == {*mine, shared / "current.json"}
+
+
+def test_runs_of_other_assets_stay(coast: Path, run: Run) -> None:
+    """Their partitions may have the same keys."""
+
+    @dg.asset(partitions_def=dg.StaticPartitionsDefinition(["coast", "inland"]))
+    def rainfall() -> None:
+        pass
+
+    with instance() as dagster_instance:
+        theirs = {
+            dg.materialize([rainfall], instance=dagster_instance, partition_key="coast").run_id,
+            dg.materialize(
+                [rainfall], instance=dagster_instance, partition_key="coast", selection=[rainfall]
+            ).run_id,
+        }
+        assert len(runs_of(dagster_instance, "coast")) == 1
+    assert run("delete", "coast", "--yes")[0] == 0
+    with instance() as dagster_instance:
+        assert {one.run_id for one in dagster_instance.get_runs()} == theirs
+        assert dagster_instance.get_materialized_partitions(rainfall.key) == {"coast"}
+
+
+def test_cleaning_the_checkout_deletes_no_documents(tmp_path: Path) -> None:
+    if (make := shutil.which("make")) is None:
+        pytest.skip("needs make")
+    shutil.copy(REPOSITORY / "Makefile", tmp_path)
+    kept = {
+        tmp_path / name for name in ("corpora/coast/a.md", "warehouse/coast.duckdb", "cache/replies.sqlite")
+    }
+    for file in (*kept, tmp_path / ".dagster_home/dagster.yaml", tmp_path / ".mypy_cache/x"):
+        file.parent.mkdir(parents=True)
+        file.write_text("mine")
+    subprocess.run([make, "clean"], cwd=tmp_path, check=True, capture_output=True)
+    assert files_below(tmp_path) == {*kept, tmp_path / ".dagster_home/dagster.yaml", tmp_path / "Makefile"}

@@ -35,6 +35,7 @@ from graphrag_dagster.apps.evaluation.tables import (
 )
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.pipeline.erasure import REPORT, report_folder
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
@@ -98,11 +99,6 @@ class ReportFiles:
     figures: tuple[Figure, ...]
 
 
-def report_folder(warehouse: Warehouse, corpus: str) -> Path:
-    """Folder of a corpus's report."""
-    return warehouse.file(corpus).parent / "reports" / corpus
-
-
 def write_report_files(warehouse: Warehouse, corpora: CorpusStore, corpus: str) -> ReportFiles:
     """Write the report of the last evaluation; each file takes its place at once.
 
@@ -125,7 +121,7 @@ def write_report_files(warehouse: Warehouse, corpora: CorpusStore, corpus: str) 
     page = folder / PAGE
     _replace(page, render(data).encode())
     for other in folder.iterdir():
-        if other.is_file() and other not in {page, *pictures}:
+        if REPORT.fullmatch(other.name) and other not in {page, *pictures}:
             other.unlink()
     return ReportFiles(page, tuple(pictures), tuple(figures))
 

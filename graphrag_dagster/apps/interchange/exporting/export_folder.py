@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,9 +12,12 @@ from typing import Any
 from uuid import uuid4
 
 from graphrag_dagster.errors import ExportError
+from graphrag_dagster.kernel.common.atomic_files import delete
 
 #: Names an export and all that is in it.
 MANIFEST = "export.json"
+#: The manifest while its files take their places, so that an export after a kill knows them as its own.
+_MOVING = f".{MANIFEST}.part"
 _MADE_BY = "graphrag_dagster"
 
 
@@ -24,8 +28,9 @@ class ExportedFile:
     Attributes:
         path: below the folder, with forward slashes.
         rows: that it holds; None where it holds none.
-        bytes: its size; of a folder, such as a Lance table, nothing is told but its rows.
+        bytes: its size; None of a folder, such as a Lance table.
         sha256: of its bytes.
+        tree: of a folder, a hash of the names and bytes of all files in it.
         columns: of a table, name → type.
     """
 
@@ -33,6 +38,7 @@ class ExportedFile:
     rows: int | None = None
     bytes: int | None = None
     sha256: str | None = None
+    tree: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,10 +73,10 @@ class ExportWriter:
         """Note that a file, or the folder of a table, is whole."""
         place = self._folder / path
         if place.is_dir():
-            self.written.append(ExportedFile(path, rows, columns=columns or {}))
+            self.written.append(ExportedFile(path, rows, tree=_hash(place), columns=columns or {}))
             return
         size, hashed = place.stat().st_size, _hash(place)
-        self.written.append(ExportedFile(path, rows, size, hashed, columns or {}))
+        self.written.append(ExportedFile(path, rows, size, hashed, columns=columns or {}))
 
     def text(self, path: str, content: str) -> None:
         """Write a text file."""
@@ -90,8 +96,8 @@ def atomic_export_folder(
         formula_safe: see :class:`ExportWriter`.
 
     Raises:
-        ExportError: the folder holds something and is no export of ours, or a file of the export has been
-            changed since.
+        ExportError: the folder holds something and is no export of ours, a file of the export has been
+            changed since, or someone else's is where one would be.
     """
     before = _earlier_files(folder)
     making = folder.with_name(f".{folder.name}.{uuid4().hex}.part")
@@ -117,24 +123,30 @@ def _earlier_files(folder: Path) -> set[str]:
         raise ExportError(f"{folder} is a file; name a folder with --out")
     if not any(folder.iterdir()):
         return set()
-    try:
-        told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        ours = told["made_by"] == _MADE_BY
-        files = {one["path"]: one.get("sha256") for one in told["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        ours, files = False, {}
-    if not ours:
+    told = [listed for name in (MANIFEST, _MOVING) if (listed := _listed(folder / name)) is not None]
+    if not told:
         raise ExportError(
             f"{folder} holds files that are no earlier export; name another folder with --out, or empty it"
         )
-    for path, hashed in files.items():
-        place = _inside(folder, path)
-        if hashed and place.is_file() and _hash(place) != hashed:
+    for path in set().union(*told):
+        place, hashes = _inside(folder, path), {listed[path] for listed in told if path in listed}
+        if None not in hashes and place.exists() and _hash(place) not in hashes:
             raise ExportError(
                 f"{place} has been changed since it was exported; keep it by naming another folder with "
                 "--out, or delete it"
             )
-    return set(files)
+    return set().union(*told)
+
+
+def _listed(manifest: Path) -> dict[str, str | None] | None:
+    """Return the files that a manifest names, with their hashes; None where it is none of ours."""
+    try:
+        told = json.loads(manifest.read_text(encoding="utf-8"))
+        if told["made_by"] == _MADE_BY:
+            return {str(one["path"]): one.get("sha256") or one.get("tree") for one in told["files"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    return None
 
 
 def _inside(folder: Path, path: str) -> Path:
@@ -148,23 +160,30 @@ def _move_into_place(making: Path, folder: Path, new: set[str], before: set[str]
     if not folder.exists():
         making.replace(folder)
         return
+    for path in sorted(new - before):
+        for place in (folder / path, *(folder / above for above in Path(path).parents[:-1])):
+            if place.is_file() or (os.path.lexists(place) and place == folder / path):
+                raise ExportError(
+                    f"{place} is no file of an earlier export, and stays as it is; move it away, or name "
+                    "another folder with --out"
+                )
+    shutil.copyfile(making / MANIFEST, making / _MOVING)
+    (making / _MOVING).replace(folder / _MOVING)
     for path in sorted(before - new):
-        _remove(_inside(folder, path))
+        delete(_inside(folder, path))
     for path in (*sorted(new), MANIFEST):
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         if (making / path).is_dir():
-            _remove(place)
+            delete(place)
         (making / path).replace(place)
+    (folder / _MOVING).unlink()
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
-
-
-def _hash(file: Path) -> str:
-    with file.open("rb") as stream:
+def _hash(place: Path) -> str:
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if file.is_file())
+        told = "".join(f"{_hash(file)} {file.relative_to(place).as_posix()}\n" for file in files)
+        return hashlib.sha256(told.encode()).hexdigest()
+    with place.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

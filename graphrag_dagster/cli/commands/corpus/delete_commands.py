@@ -65,6 +65,8 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
         return
     for path in (*deleted.paths, *([deleted.shared] if deleted.shared else [])):
         OUT.say(f"deleted {escape(str(path))}")
+    for path in deleted.kept:
+        OUT.say(f"{escape(str(path))} stays: something else is in it")
     OUT.print(
         f"deleted {plural(deleted.memory.replies, 'reply', 'replies')} and "
         f"{plural(deleted.memory.vectors, 'vector')} that no other corpus uses, and "

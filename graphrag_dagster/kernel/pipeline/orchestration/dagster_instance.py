@@ -110,7 +110,8 @@ def _open_whole(folder: Path, *, running: bool) -> DagsterInstance:
         if lost := [file for file in blank if file != folder / _SCHEDULES]:
             raise _damage_error(lost, "nothing is in it")
     elif blank or (folder / _MAKING).exists():
-        for file in files:
+        # Whole ones may hold what ``dagster dev`` was told, such as which sensors run.
+        for file in (file for file in files if not _is_whole(file)):
             for end in ("", "-wal", "-shm"):
                 file.with_name(file.name + end).unlink(missing_ok=True)
     whole = all(map(_is_whole, files))

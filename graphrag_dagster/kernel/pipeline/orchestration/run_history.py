@@ -8,13 +8,23 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunRecord, RunsFilter
+from dagster import (
+    AssetKey,
+    DagsterEventType,
+    DagsterInstance,
+    DagsterRun,
+    DagsterRunStatus,
+    RunRecord,
+    RunsFilter,
+)
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+from graphrag_dagster.kernel.tables import Table
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -113,7 +123,10 @@ class PurgedHistory:
 
 
 def runs_of(instance: DagsterInstance, corpus: str) -> list[DagsterRun]:
-    """Return the runs of a corpus, newest first: runs of its partition, or of a range that contains it."""
+    """Return the runs of a corpus, newest first: runs of its partition, or of a range that contains it.
+
+    Runs of assets and checks of others are left out: their partition may merely have the same key.
+    """
     records = {record.dagster_run.run_id: record for record in _records(instance, {_PARTITION: corpus})}
     names = list(instance.get_dynamic_partitions(str(CORPUS.name)))
     if corpus in names:
@@ -124,7 +137,28 @@ def runs_of(instance: DagsterInstance, corpus: str) -> list[DagsterRun]:
                 if record.dagster_run.tags.get(_LAST) in since:
                     records[record.dagster_run.run_id] = record
     newest = sorted(records.values(), key=lambda r: (r.create_timestamp, r.storage_id), reverse=True)
-    return [record.dagster_run for record in newest]
+    return [record.dagster_run for record in newest if _is_ours(instance, record.dagster_run)]
+
+
+def _is_ours(instance: DagsterInstance, run: DagsterRun) -> bool:
+    keys = {*(run.asset_selection or ()), *(check.asset_key for check in run.asset_check_selection or ())}
+    if not keys:
+        # A whole job.
+        planned = DagsterEventType.ASSET_MATERIALIZATION_PLANNED
+        records = instance.get_records_for_run(run.run_id, of_type=planned).records
+        keys = {record.asset_key for record in records if record.asset_key}
+    return not keys.isdisjoint(_our_assets())
+
+
+@cache
+def _our_assets() -> frozenset[AssetKey]:
+    # Imported here because it imports all systems.
+    from graphrag_dagster.kernel.pipeline.steps import STEPS
+
+    named = (
+        key.asset_key if isinstance(key, Table) else key.split("/") for step in STEPS for key in step.keys
+    )
+    return frozenset(map(AssetKey, named))
 
 
 def purge_history(instance: DagsterInstance, corpus: str, *, keep_last: bool = False) -> PurgedHistory:

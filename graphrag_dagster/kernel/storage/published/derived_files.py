@@ -1,5 +1,6 @@
 """Files derived from snapshots on first use; they are stored beside the snapshots and deleted with them."""
 
+import re
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,13 +16,20 @@ from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
+from graphrag_dagster.kernel.common.atomic_files import delete_written
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.retrieval.index_cache import FORMAT as SEARCHED_FORMAT
-from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, reading, snapshots
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
+    DERIVED,
+    Published,
+    reading,
+    snapshots,
+)
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 
 _LOCK = ".lock"
+_UNFINISHED = re.compile(r"\.[0-9a-f]+\.tmp")
 #: Longest wait for a file that another process is making.
 _LONGEST_WAIT_SECONDS = 600.0
 
@@ -106,7 +114,8 @@ class DerivedFile:
             return
         indexes = {snapshot.index for snapshot in kept}
         for path in (folder / self.folder).glob("[!.]*"):
-            if path.name.partition("-")[0] not in indexes or not path.name.endswith(self.ending):
+            outdated = path.name.partition("-")[0] not in indexes or not path.name.endswith(self.ending)
+            if outdated and DERIVED.fullmatch(path.name):
                 _remove(path)
         try:
             with self._lock(folder, 0):
@@ -128,8 +137,7 @@ class DerivedFile:
             shutil.rmtree(folder)
 
     def _remove_unfinished(self, folder: Path) -> None:
-        for leftover in (folder / self.folder).glob(".*.tmp"):
-            shutil.rmtree(leftover)
+        delete_written(folder / self.folder, _UNFINISHED)
 
 
 def _remove(path: Path) -> None:

@@ -10,6 +10,7 @@ from graphrag_dagster.errors import ObjectStoreError, StaleError
 from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder
 from graphrag_dagster.kernel.storage.published.shared_snapshots import (
     CHECKS,
+    WRITTEN,
     Pointer,
     SharedSnapshots,
     sha256,
@@ -154,7 +155,7 @@ class SharedPublisher(SharedSnapshots):
         ]
         # Manifests last: they tell a run after a kill what is to be deleted.
         self.store.delete([*outdated, *(self._path(f"{version}{MANIFEST}") for version in files)])
-        self.store.delete_unfinished(self.corpus, timedelta() if at_once else GRACE)
+        self.store.delete_unfinished(self.corpus, WRITTEN, timedelta() if at_once else GRACE)
         held = tuple(version for version in pointer.kept if version in kept)
         if held != pointer.kept:
             # Tells readers to delete their copies.
@@ -175,7 +176,7 @@ class SharedPublisher(SharedSnapshots):
             self._swap(Pointer(), found[1])
         # Manifests last, as in :meth:`keep`.
         self.store.delete(sorted(others, key=lambda path: path.endswith(MANIFEST)))
-        self.store.delete_unfinished(self.corpus, timedelta())
+        self.store.delete_unfinished(self.corpus, WRITTEN, timedelta())
         CHECKS.pop((self.url, self.folder), None)
         return bool(others) or before != Pointer()
 

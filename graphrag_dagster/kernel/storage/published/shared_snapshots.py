@@ -51,6 +51,8 @@ RECORD = ".shared.json"
 #: How long a reader goes by what it saw there, and how long if it did not answer.
 CHECK_SECONDS, AWAY_SECONDS = 3.0, 30.0
 _HASH = re.compile(r"[0-9a-f]{64}")
+#: Names of the objects of a corpus; no other is deleted.
+WRITTEN = re.compile(r"current\.json|[0-9a-f]{16}\.json|[0-9a-f]{64}\.duckdb")
 #: Publications may follow each other while one is read.
 _ATTEMPTS = 5
 
@@ -302,7 +304,10 @@ class SharedSnapshots:
         return f"{self.corpus}/{name}"
 
     def _objects(self) -> list[StoredObject]:
-        return self.store.list(self.corpus)
+        """Return the objects of the corpus; whatever else is in its folder is none of ours."""
+        found = self.store.list(self.corpus)
+        named = ((one, one.path.removeprefix(f"{self.corpus}/")) for one in found)
+        return [one for one, name in named if WRITTEN.fullmatch(name)]
 
     def _manifests(self, objects: list[StoredObject]) -> dict[str, StoredObject]:
         named = {Path(one.path).name: one for one in objects}

@@ -28,6 +28,13 @@ POINTER = "current.json"
 LOCK = ".lock"
 DATA, MANIFEST = ".duckdb", ".json"
 VERSION = re.compile(r"[0-9a-f]{16}")
+#: Names of what is written beside the snapshots of a corpus, and into the folders of files derived from them.
+#: Nothing else there is deleted.
+WRITTEN = re.compile(
+    r"current\.json|\.shared\.json|\.lock|[0-9a-f]{16}\.(json|duckdb(\.wal|\.tmp)?)"
+    r"|\.[0-9a-f]+\.(tmp(\.wal|\.tmp)?|spill)"
+)
+DERIVED = re.compile(r"[0-9a-f]{16}-.*|\.lock|\.[0-9a-f]+\.tmp")
 #: File size in bytes from which reading the tables takes a few tenths of a second. Separate files take more.
 LARGE_FROM = 32_000_000
 _NEEDED = ("format", "corpus", "index", "published", "counts", "hash")

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import ObjectStoreError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.common.atomic_files import write_durably
+from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
 from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, cache_derived_files
 from graphrag_dagster.kernel.storage.published.provenance import SnapshotProvenance
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
@@ -24,10 +23,12 @@ from graphrag_dagster.kernel.storage.published.shared_snapshots import RECORD
 from graphrag_dagster.kernel.storage.published.snapshot_contents import SEARCHED, Contents, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
+    DERIVED,
     FORMAT,
     LOCK,
     MANIFEST,
     POINTER,
+    WRITTEN,
     Published,
     folder_of,
     published_here,
@@ -243,35 +244,33 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _remove_incomplete(folder: Path, corpus: str) -> None:
-    """Remove leftovers of a killed publication: everything that is not part of a complete snapshot."""
-    complete = {kind.folder for kind in all_derived_files()}
+    """Remove leftovers of a killed publication: what was written and is not part of a complete snapshot."""
+    complete, derived = {POINTER, RECORD, LOCK}, {kind.folder for kind in all_derived_files()}
     for file in folder.glob(f"*{DATA}"):
         with suppress(WarehouseError):
             if snapshot_at(folder, file.stem, corpus):
                 complete |= {file.name, f"{file.stem}{MANIFEST}"}
     for entry in list(folder.iterdir()):
-        if entry.name not in {*complete, POINTER, RECORD, LOCK}:
-            _remove(entry)
+        # A file that a reader has open may not be deletable; it is left to the next publication.
+        with suppress(OSError):
+            if WRITTEN.fullmatch(entry.name):
+                if entry.name not in complete:
+                    delete(entry)
+            elif entry.is_dir() and entry.name not in derived:
+                # Of a system that is not installed any more.
+                delete_written(entry, DERIVED)
 
 
 def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
     current = _intact_snapshot(warehouse, corpus)
     for old in snapshots(warehouse, corpus)[keep:]:
         if current is None or old.version != current.version:
-            _remove(old.file.with_suffix(MANIFEST))
-            _remove(old.file)
+            with suppress(OSError):
+                delete(old.file.with_suffix(MANIFEST))
+                delete(old.file)
     # A file that cannot be deleted is left to the next publication.
     with suppress(OSError):
         cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
-
-
-def _remove(entry: Path) -> None:
-    # A file that a reader has open may not be deletable; it is left to the next publication.
-    with suppress(OSError):
-        if entry.is_dir():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink()
 
 
 @contextmanager

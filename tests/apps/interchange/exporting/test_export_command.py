@@ -10,6 +10,7 @@ import yaml
 
 from graphrag_dagster import export
 from graphrag_dagster.apps.interchange.exporting import microsoft_project as lance
+from graphrag_dagster.apps.interchange.exporting.export_folder import atomic_export_folder
 from graphrag_dagster.apps.interchange.exporting.microsoft_project import SCHEMAS
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.kernel import tables
@@ -184,3 +185,62 @@ def test_what_is_not_published_is_not_exported(home: Path, run: Run) -> None:
     code, _, told = run("export", "nothing", "--to", "rdf")
     assert code == 1
     assert "index" in told
+
+
+def test_a_file_of_somebody_else_is_never_replaced(coast: Path, home: Path) -> None:
+    out = home / "out"
+    export("coast", "triples", out)
+    mine = {"graph.graphml": "mine", "notes.txt": "mine too"}
+    for name, text in mine.items():
+        (out / name).write_text(text)
+    before = sorted(out.rglob("*"))
+    with pytest.raises(ExportError, match=r"graph.graphml is no file of an earlier export, and stays"):
+        export("coast", "graphml", out)
+    assert sorted(out.rglob("*")) == before
+    (out / "graph.graphml").unlink()
+    (out / "output").write_text("mine")
+    with pytest.raises(ExportError, match="output is no file of an earlier export"):
+        export("coast", "microsoft", out)
+    assert (out / "output").read_text() == "mine"
+
+
+@pytest.mark.parametrize("before", ["nothing", "graphml", "neo4j"])
+@pytest.mark.parametrize("moved", [0, 1, 2])
+def test_after_a_kill_the_next_export_goes_on(
+    before: str, moved: int, coast: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = home / "out"
+    out.mkdir()
+    if before != "nothing":
+        export("coast", before, out)
+    whole = export("coast", "neo4j", home / "whole")
+    left, replace = [moved + 1], Path.replace
+
+    def killed(self: Path, target: Path) -> Path:
+        left[0] -= 1
+        if left[0] < 0:
+            # As if the process had ended here.
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            export("coast", "neo4j", out)
+    assert export("coast", "neo4j", out).files == whole.files
+    assert {one.name for one in out.iterdir()} == {one.name for one in (home / "whole").iterdir()}
+
+
+def test_a_table_that_is_a_folder_is_replaced_unless_it_was_changed(tmp_path: Path) -> None:
+    def write(text: str) -> None:
+        with atomic_export_folder(tmp_path / "out", {}) as made:
+            made.place("vectors.lance/data/0.lance").write_text(text)
+            made.note("vectors.lance", 1)
+
+    write("one")
+    write("two")
+    (tmp_path / "out/vectors.lance/data/1.lance").write_text("mine")
+    with pytest.raises(ExportError, match="has been changed"):
+        write("three")
+    assert (tmp_path / "out/vectors.lance/data/1.lance").read_text() == "mine"
+    assert (tmp_path / "out/vectors.lance/data/0.lance").read_text() == "two"
