@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -140,28 +140,27 @@ class ObjectFolder:
 
             obstore.put(self._store(), path, content)
 
-    def upload(self, path: str, file: Path) -> None:
-        """Upload a file unless the object exists; nobody sees a part of it."""
+    def upload(self, path: str, file: Path, before: str | None = None) -> str:
+        """Upload a file unless the object is there, and return its ETag; nobody sees a part of it.
+
+        Args:
+            path: of the object.
+            file: what it is to be.
+            before: the ETag that it got when it was uploaded, by which one that was spoilt since is told;
+                None where any object of the size will do.
+        """
         with self._errors():
             import obstore
 
             store = self._store()
-            try:
-                obstore.head(store, path)
-            except FileNotFoundError:
-                if file.stat().st_size > _ONE_REQUEST_BYTES:
-                    obstore.put(store, path, file, chunk_size=_PART_BYTES, max_concurrency=4)
-                else:
-                    self._create(path, file.read_bytes())
-
-    def _create(self, path: str, content: bytes) -> None:
-        import obstore
-
-        try:
-            obstore.put(self._store(), path, content, mode="create")
-        except obstore.exceptions.AlreadyExistsError:
-            # Its name is the hash of its content.
-            return
+            size = file.stat().st_size
+            with suppress(FileNotFoundError):
+                there = obstore.head(store, path)
+                if before in {None, there["e_tag"]} and there["size"] == size:
+                    return str(there["e_tag"])
+            if size > _ONE_REQUEST_BYTES:
+                return str(obstore.put(store, path, file, chunk_size=_PART_BYTES, max_concurrency=4)["e_tag"])
+            return str(obstore.put(store, path, file.read_bytes())["e_tag"])
 
     def swap(self, path: str, content: bytes, before: str | None) -> str:
         """Write an object if it has not changed, and return its new ETag.

@@ -332,6 +332,127 @@ def test_an_object_that_is_not_what_was_published_is_not_read(machine: Machine, 
     assert list(shared(node).folder.glob("*.duckdb")) == []
 
 
+def spoilt_manifests(whole: bytes) -> Iterator[bytes]:
+    entries = json.loads(whole)
+    yield from (
+        b"",
+        b"[]",
+        b"null",
+        b"\xff\xfe\x00",
+        whole.decode().encode("utf-16"),
+        whole[: len(whole) // 2],
+    )
+    yield from (b"[" * 100_000, b'{"format":' * 100_000, b"\xef\xbb\xbf" + whole)
+    for key in ("format", "corpus", "index", "published", "counts", "hash"):
+        yield json.dumps({name: value for name, value in entries.items() if name != key}).encode()
+    for key, value in {
+        "format": "2",
+        "index": "../../elsewhere",
+        "published": "yesterday",
+        "counts": [],
+        "hash": 7,
+        "files": [{"path": 3}],
+        "settings": {"publishing": "all"},
+        "models": "none",
+    }.items():
+        yield json.dumps({**entries, key: value}).encode()
+
+
+def spoilt_pointers(whole: bytes) -> Iterator[bytes]:
+    entries = json.loads(whole)
+    yield from (b"", b"{}", b"[]", b"\xff", whole.decode().encode("utf-16"), b"[" * 100_000, whole[:-9])
+    for key, value in {"version": 7, "manifest": [], "publication": "us", "kept": "all"}.items():
+        yield json.dumps({**entries, key: value}).encode()
+
+
+@pytest.mark.parametrize("kind", ["manifest", "pointer"])
+def test_a_good_copy_goes_on_whatever_is_in_the_bucket_and_the_next_index_mends_it(
+    kind: str, machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    indexing, reader = machine("indexing"), machine("reader", indexed=False)
+    publish_state(indexing, "First")
+    assert title_read(reader) == "First"
+    snapshot, store = publish_state(indexing, "Second"), shared(indexing).store
+    names = {"manifest": f"coast/{snapshot.version}.json", "pointer": "coast/current.json"}
+    found, pointed = store.get(names[kind]), store.get("coast/current.json")
+    assert found is not None
+    assert pointed is not None
+    spoilt = {"manifest": spoilt_manifests, "pointer": spoilt_pointers}[kind]
+    for number, content in enumerate(spoilt(found[0])):
+        store.put(names[kind], content)
+        if kind == "manifest":
+            hashed = {**json.loads(pointed[0]), "manifest": module.sha256(content)}
+            store.put("coast/current.json", json.dumps(hashed).encode())
+        module.CHECKS.clear()
+        caplog.clear()
+        assert title_read(reader) == "First"
+        (line,) = caplog.messages
+        assert f"{names[kind]} is damaged" in line
+        with pytest.raises(ObjectStoreError, match="is damaged"):
+            title_read(machine(f"late{number}", indexed=False))
+        if kind == "manifest":
+            assert dict(shared(reader).manifests()) == {
+                one: size for one, size in shared(reader).manifests() if one.version != snapshot.version
+            }
+    publish(indexing, "coast")
+    assert title_read(reader) == title_read(machine("late", indexed=False)) == "Second"
+
+
+@pytest.mark.parametrize("content", [b"", b"no snapshot", None])
+def test_an_object_that_differs_from_what_was_uploaded_is_written_again(
+    content: bytes | None, machine: Machine, server: S3Server
+) -> None:
+    indexing = machine("indexing")
+    older, newer = publish_state(indexing, "Older"), publish_state(indexing, "Newer")
+    store, paths = shared(indexing).store, []
+    for one in (older, newer):
+        paths += [f"coast/{one.manifest['hash']}.duckdb", f"coast/{one.version}.json"]
+        for path in paths[-2:]:
+            whole = store.get(path)
+            assert whole is not None
+            store.put(path, whole[0][:-1] + b"!" if content is None else content)
+    assert not publish(indexing, "coast")[1]
+    assert title_read(machine("reader", indexed=False)) == "Newer"
+    node = machine("node", indexed=False)
+    assert rollback(node, "coast", older.version).version == older.version
+    assert title_read(node) == "Older"
+    before = len(server.requests)
+    publish(indexing, "coast")
+    sent = [path.rpartition("/")[2] for method, path in server.requests[before:] if method == "PUT"]
+    assert not [name for name in sent if name.endswith(".duckdb")]
+
+
+def test_a_spoilt_snapshot_hides_no_other_that_can_be_gone_back_to(machine: Machine) -> None:
+    indexing, node = machine("indexing"), machine("node", indexed=False)
+    older, newer = publish_state(indexing, "Older"), publish_state(indexing, "Newer")
+    shared(indexing).store.put(f"coast/{newer.manifest['hash']}.duckdb", b"spoilt")
+    assert rollback(node, "coast", older.version).version == older.version
+    assert title_read(node) == "Older"
+
+
+def test_a_damaged_pointer_is_replaced_by_none_who_has_never_published(machine: Machine) -> None:
+    indexing, other = machine("indexing"), machine("other")
+    publish_state(indexing, "First")
+    shared(indexing).store.put("coast/current.json", b"[]")
+    with pytest.raises(ObjectStoreError, match="current.json is damaged"):
+        publish_state(other, "Other")
+    shared(indexing).store.put("coast/current.json", b"[]")
+    assert publish_state(machine("other", take_over=True), "Other")
+    assert title_read(machine("reader", indexed=False)) == "Other"
+
+
+@pytest.mark.parametrize("name", ["current.json", "manifest"])
+def test_a_local_copy_that_was_spoilt_is_fetched_again(name: str, machine: Machine) -> None:
+    indexing, node = machine("indexing"), machine("node", indexed=False)
+    snapshot = publish_state(indexing, "First")
+    assert title_read(node) == "First"
+    file = shared(node).folder / (f"{snapshot.version}.json" if name == "manifest" else name)
+    for content in (spoilt_manifests if name == "manifest" else spoilt_pointers)(file.read_bytes()):
+        if name == "manifest" or b'"version": "' not in content:
+            file.write_bytes(content)
+            assert title_read(node) == "First", content[:80]
+
+
 def test_fifty_clients_read_on_while_new_ones_are_published(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Uploads snapshots to where machines share them, and deletes them there; see :mod:`.shared_snapshots`."""
 
 import socket
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -39,8 +40,7 @@ class SharedPublisher(SharedSnapshots):
             StaleError: one has; says who and when.
             ObjectStoreError: the store cannot be used.
         """
-        if found := self.store.get(self._path(POINTER)):
-            self._refuse_stale(self._pointer(found[0]))
+        self._refuse_stale(self._current()[0])
 
     def _refuse_stale(self, pointer: Pointer) -> None:
         theirs = pointer.publication
@@ -75,8 +75,7 @@ class SharedPublisher(SharedSnapshots):
 
     def _upload(self, snapshot: Published, *, rollback: bool) -> None:
         manifest = snapshot.file.with_suffix(MANIFEST).read_bytes()
-        found = self.store.get(self._path(POINTER))
-        before, etag = (self._pointer(found[0]), found[1]) if found else (Pointer(), None)
+        before, etag = self._current()
         known = self._record().get("publications", [])
         if not rollback:
             self._refuse_stale(before)
@@ -89,14 +88,37 @@ class SharedPublisher(SharedSnapshots):
         publication = before.publication if rollback and before.publication else told
         kept = tuple(sorted({*before.kept, snapshot.version}))
         wanted = Pointer(snapshot.version, sha256(manifest), publication, kept)
-        self.store.upload(self._path(f"{snapshot.manifest['hash']}{DATA}"), snapshot.file)
-        self.store.put(self._path(f"{snapshot.version}{MANIFEST}"), manifest)
+        self._upload_files(snapshot, before.kept, rollback=rollback)
         mine = [publication] if publication in (told, *known) else known
         if wanted != before or etag is None:
             # Before the swap, so that a run after a kill knows it as its own.
             self._note(publications=[*known, *mine])
             etag = self._swap(wanted, etag)
         self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=kept, publications=mine)
+
+    def _current(self) -> tuple[Pointer, str | None]:
+        """Return what is current there, and its ETag; nothing if it is damaged and was this home's."""
+        found = self.store.get(self._path(POINTER))
+        if found is None:
+            return Pointer(), None
+        try:
+            return self._pointer(found[0]), found[1]
+        except ObjectStoreError:
+            if not (self.warehouse.take_over or self._record().get("publications")):
+                raise
+            return Pointer(), found[1]
+
+    def _upload_files(self, current: Published, kept: Collection[str], *, rollback: bool) -> None:
+        """Upload a snapshot, and those that are kept there, wherever an object is not as it was uploaded."""
+        before, now = self._record().get("objects", {}), {}
+        for one in snapshots(self.warehouse, self.corpus):
+            if one.version == current.version or one.version in kept:
+                is_new = one.version == current.version and not rollback
+                path = self._path(f"{one.manifest['hash']}{DATA}")
+                now[path] = self.store.upload(path, one.file, before.get(path, "" if is_new else None))
+                path, file = self._path(f"{one.version}{MANIFEST}"), one.file.with_suffix(MANIFEST)
+                now[path] = self.store.upload(path, file, "" if is_new else before.get(path))
+        self._note(objects=now)
 
     def _swap(self, wanted: Pointer, etag: str | None) -> str:
         try:
@@ -124,10 +146,9 @@ class SharedPublisher(SharedSnapshots):
             StaleError: another home has published since.
             ObjectStoreError: something cannot be deleted.
         """
-        pointed = self.store.get(self._path(POINTER))
+        pointer, pointed = self._current()
         if pointed is None:
             return
-        pointer = self._pointer(pointed[0])
         self._refuse_stale(pointer)
         kept = {snapshot.version: snapshot for snapshot in snapshots(self.warehouse, self.corpus)}
         if pointer.version not in kept and (current := published_here(self.warehouse, self.corpus)):
@@ -144,7 +165,7 @@ class SharedPublisher(SharedSnapshots):
                 version in pointer.kept or at_once or now - manifest.written >= GRACE
             ):
                 with suppress(ChangedError):
-                    files[version] = self._named_hash(self._manifest(version))
+                    files[version] = self._entries(self._manifest(version)).get("hash")
         needed = {kept[version].manifest["hash"] for version in there if version in kept}
         outdated = [
             one.path
@@ -159,7 +180,7 @@ class SharedPublisher(SharedSnapshots):
         held = tuple(version for version in pointer.kept if version in kept)
         if held != pointer.kept:
             # Tells readers to delete their copies.
-            etag = self._swap(replace(pointer, kept=held), pointed[1])
+            etag = self._swap(replace(pointer, kept=held), pointed)
             self._note(etag=etag, held=held)
 
     def delete(self) -> bool:
@@ -169,11 +190,10 @@ class SharedPublisher(SharedSnapshots):
             StaleError: one was published at the same time.
             ObjectStoreError: something cannot be deleted.
         """
-        found, objects = self.store.get(self._path(POINTER)), self._objects()
+        (before, etag), objects = self._current(), self._objects()
         others = [one.path for one in objects if Path(one.path).name != POINTER]
-        before = self._pointer(found[0]) if found else Pointer()
-        if found and before != Pointer():
-            self._swap(Pointer(), found[1])
+        if etag and (others or before != Pointer()):
+            self._swap(Pointer(), etag)
         # Manifests last, as in :meth:`keep`.
         self.store.delete(sorted(others, key=lambda path: path.endswith(MANIFEST)))
         self.store.delete_unfinished(self.corpus, WRITTEN, timedelta())

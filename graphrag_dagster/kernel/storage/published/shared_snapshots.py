@@ -18,8 +18,9 @@ from typing import Any
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
+from pydantic_core import from_json
 
-from graphrag_dagster.errors import ObjectStoreError, WarehouseError
+from graphrag_dagster.errors import DamagedError, ObjectStoreError, WarehouseError
 from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.common.progress import say
@@ -33,7 +34,6 @@ from graphrag_dagster.kernel.storage.object_store import (
 from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
-    FORMAT,
     LOCK,
     MANIFEST,
     POINTER,
@@ -41,6 +41,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     Published,
     folder_of,
     published_here,
+    read_manifest,
     snapshot_at,
     snapshots,
 )
@@ -64,6 +65,10 @@ class _Check:
     lock: Lock = field(default_factory=Lock)
     due: float = 0.0
     error: WarehouseError | None = None
+
+
+class _SpoiltError(ObjectStoreError):
+    """An object that is not what was published."""
 
 
 CHECKS: dict[tuple[str, Path], _Check] = {}
@@ -94,10 +99,11 @@ class Pointer:
             ObjectStoreError: it is damaged; ``url`` says where.
         """
         try:
-            found = json.loads(content)
+            found = from_json(content)
             pointer = cls(found["version"], found["manifest"], found["publication"], tuple(found["kept"]))
             versions = pointer.kept if pointer.version is None else (*pointer.kept, pointer.version)
-            if all(map(VERSION.fullmatch, versions)):
+            whole = isinstance(pointer.publication, dict | None) and isinstance(pointer.manifest, str | None)
+            if whole and all(map(VERSION.fullmatch, versions)):
                 return pointer
         except (ValueError, KeyError, TypeError):
             pass
@@ -198,13 +204,16 @@ class SharedSnapshots:
         Raises:
             ObjectStoreError: the store cannot be used.
         """
-        with suppress(UnchangedError, ChangedError):
+        with suppress(UnchangedError, ChangedError, _SpoiltError):
             if found := self.store.get(self._path(POINTER), unless=self._seen()):
                 self._take(*found)
         for version in self._manifests(self._objects()):
             # It may have been deleted meanwhile.
             with suppress(ChangedError):
-                self._place(version, self._manifest(version))
+                try:
+                    self._place(version, self._manifest(version))
+                except _SpoiltError as error:
+                    say(str(error))
 
     def _take(self, content: bytes, etag: str) -> None:
         pointer = self._pointer(content)
@@ -236,9 +245,9 @@ class SharedSnapshots:
     def _place(self, version: str, content: bytes) -> None:
         """Put a snapshot into the local folder, fetched if it is not there."""
         url = self.store.url_of(self._path(f"{version}{MANIFEST}"))
-        hashed = self._named_hash(content)
+        hashed = self._entries(content).get("hash")
         if hashed is None:
-            raise ObjectStoreError(
+            raise _SpoiltError(
                 f"{url} is damaged or of another version of graphrag-dagster; install the version that "
                 "published it, or index the corpus with --again"
             )
@@ -252,7 +261,7 @@ class SharedSnapshots:
                     raise ChangedError
                 with making.open("rb") as file:
                     if hashlib.file_digest(file, "sha256").hexdigest() != hashed:
-                        raise ObjectStoreError(
+                        raise _SpoiltError(
                             f"{self.store.url_of(self._path(hashed + DATA))} is not what was published; "
                             "delete it and index the corpus with --again"
                         )
@@ -262,13 +271,13 @@ class SharedSnapshots:
                 making.unlink(missing_ok=True)
         write_durably(self.folder / f"{version}{MANIFEST}", content.decode())
 
-    def _named_hash(self, manifest: bytes) -> str | None:
-        """Return the hash of the file that a manifest of this corpus names; None if it is not one."""
-        with suppress(ValueError, KeyError, TypeError):
-            entries = json.loads(manifest)
-            if entries["format"] == FORMAT and entries["corpus"] == self.corpus:
-                return str(entries["hash"]) if _HASH.fullmatch(entries["hash"]) else None
-        return None
+    def _entries(self, manifest: bytes) -> Mapping[str, Any]:
+        """Return the entries of a manifest of this corpus; empty if it is not one."""
+        with suppress(ValueError, DamagedError):
+            entries = read_manifest(manifest, self.url)
+            if entries["corpus"] == self.corpus and _HASH.fullmatch(entries["hash"]):
+                return entries
+        return {}
 
     def manifests(self) -> list[tuple[Published, int]]:
         """Return the snapshots there, whether they are here or not, with the sizes of their files.
@@ -280,11 +289,9 @@ class SharedSnapshots:
         sizes = {Path(one.path).stem: one.size for one in objects if one.path.endswith(DATA)}
         for version in self._manifests(objects):
             with suppress(ChangedError):
-                content = self._manifest(version)
-                if hashed := self._named_hash(content):
-                    entries = json.loads(content)
-                    file = self.folder / f"{version}{DATA}"
-                    found.append((Published(file, version, entries["index"], entries), sizes.get(hashed, 0)))
+                if entries := self._entries(self._manifest(version)):
+                    file, size = self.folder / f"{version}{DATA}", sizes.get(entries["hash"], 0)
+                    found.append((Published(file, version, entries["index"], entries), size))
         return sorted(found, key=lambda one: one[0].published, reverse=True)
 
     def uploaded(self, snapshot: Published) -> bool:
@@ -328,7 +335,7 @@ class SharedSnapshots:
     def _record(self) -> dict[str, Any]:
         """Return what this home knows of the store; nothing if it is of another one."""
         with suppress(OSError, ValueError, AttributeError):
-            record = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
+            record = from_json((self.folder / RECORD).read_bytes())
             if record.get("url") == self.url:
                 return dict(record)
         return {}

@@ -1,18 +1,21 @@
 """The list of snapshots and their manifests, and reading a snapshot during a run."""
 
 import hashlib
-import json
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, NotRequired, TypeVar
 
 import duckdb
+from pydantic import ConfigDict, StringConstraints, TypeAdapter, with_config
+from pydantic_core import from_json
+from typing_extensions import TypedDict
 
 from graphrag_dagster.errors import DamagedError, WarehouseError
 from graphrag_dagster.kernel.common.printable import os_error_message
@@ -37,7 +40,41 @@ WRITTEN = re.compile(
 DERIVED = re.compile(r"[0-9a-f]{16}-.*|\.lock|\.[0-9a-f]+\.tmp")
 #: File size in bytes from which reading the tables takes a few tenths of a second. Separate files take more.
 LARGE_FROM = 32_000_000
-_NEEDED = ("format", "corpus", "index", "published", "counts", "hash")
+_EXTENSIBLE = ConfigDict(extra="allow")
+_Digits = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]+$")]
+
+
+@with_config(_EXTENSIBLE)
+class _File(TypedDict):
+    path: str
+    sha256: str | None
+    documents: NotRequired[int | None]
+
+
+@with_config(_EXTENSIBLE)
+class _Settings(TypedDict, total=False):
+    publishing: dict[str, Any]
+    resolution: dict[str, Any] | None
+
+
+@with_config(_EXTENSIBLE)
+class _Manifest(TypedDict):
+    """What is read of a manifest; the rest is for people."""
+
+    format: int
+    corpus: str
+    index: _Digits
+    published: str
+    counts: dict[str, int]
+    hash: _Digits
+    files: NotRequired[list[_File]]
+    settings: NotRequired[_Settings]
+    models: NotRequired[dict[str, Any]]
+    code: NotRequired[dict[str, Any]]
+    run_id: NotRequired[str | None]
+
+
+_MANIFEST = TypeAdapter(_Manifest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +187,7 @@ def snapshot_at(folder: Path, version: str, corpus: str) -> Published | None:
         manifest = _load(path, status.st_ino, status.st_mtime_ns, status.st_size)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
+    except ValueError as error:
         raise _damage_error(path, corpus) from error
     except OSError as error:
         raise WarehouseError(os_error_message(error)) from error
@@ -160,21 +197,37 @@ def snapshot_at(folder: Path, version: str, corpus: str) -> Published | None:
 @lru_cache(maxsize=64)
 def _load(path: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, Any]:
     # Cached: a server needs the version for every question, and a manifest lists every file of the corpus.
-    manifest: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    for key in _NEEDED:
-        manifest[key]
-    if (found := manifest["format"]) != FORMAT:
+    return read_manifest(path.read_bytes(), str(path))
+
+
+def read_manifest(content: bytes, where: str) -> Mapping[str, Any]:
+    """Parse a manifest.
+
+    Args:
+        content: of the file; UTF-8.
+        where: it is, for messages.
+
+    Raises:
+        DamagedError: it is of another format.
+        ValueError: it is none, whatever else it is.
+    """
+    entries = from_json(content)
+    known = entries.get("format") if isinstance(entries, dict) else FORMAT
+    if isinstance(known, int) and known != FORMAT:
         raise DamagedError(
-            f"{path} has format {found}, and this version of graphrag-dagster reads format {FORMAT} only; "
-            f"delete it and run 'graphrag-dagster index {manifest['corpus']}'"
+            f"{where} has format {known}, and this version of graphrag-dagster reads format {FORMAT} only; "
+            f"delete it and run 'graphrag-dagster index {entries.get('corpus')}'"
         )
-    return manifest
+    manifest = _MANIFEST.validate_python(entries, strict=True)
+    if datetime.fromisoformat(manifest["published"]).tzinfo is None:
+        raise ValueError(manifest["published"])
+    return dict(manifest)
 
 
 def _pointed_version(folder: Path, corpus: str) -> str | None:
     path = folder / POINTER
     try:
-        version = str(json.loads(path.read_text(encoding="utf-8"))["version"])
+        version = str(from_json(path.read_bytes())["version"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
