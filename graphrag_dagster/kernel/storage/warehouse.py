@@ -14,6 +14,7 @@ from pydantic import Field
 
 from graphrag_dagster.errors import CorpusError, DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.storage.content_hash import content_hash
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
@@ -604,13 +605,8 @@ def _register_frame(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) 
 def _summarise_table(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> WrittenTable:
     names = ", ".join(_quoted(name) for name in table.column_names)
     rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
-    row = first_row(
-        connection.execute(f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})")
-    )
-    sample = frame_of(connection, f"{rows} limit {_SAMPLE}")
-    if row is None:
-        raise WarehouseError(f"{table.full_name} cannot be read as a frame")
-    return WrittenTable(row[0], sample, f"{row[1] % 2**128:032x}")
+    number, hashed = content_hash(connection, table, table.column_names, rows)
+    return WrittenTable(number, frame_of(connection, f"{rows} limit {_SAMPLE}"), hashed[:32])
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, changed: list[str]) -> None:

@@ -16,6 +16,7 @@ import duckdb
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, searched_tables, stages_made
+from graphrag_dagster.kernel.storage.content_hash import content_hash
 from graphrag_dagster.kernel.storage.duckdb_access import (
     UNLOGGED,
     attach,
@@ -80,7 +81,7 @@ class TablePart:
     source: str
     columns: tuple[str, ...]
     rows: int
-    hash: tuple[int | None, int | None]
+    hash: str
 
 
 class Contents:
@@ -241,29 +242,16 @@ class Contents:
         return row is not None
 
     def _parts(self, sources: Mapping[Table, str]) -> list[TablePart]:
-        """Return the existing tables among some, each from its source, hashed by a single query for speed."""
-        existing = []
+        """Return the existing tables among some, each from its source."""
+        parts = []
         for table, source in sources.items():
             present = self._columns(table, source)
             if columns := tuple(name for name in table.column_names if name in present):
-                existing.append((table, source, columns))
-        hashed = (
-            self._connection.execute(
-                " union all ".join(self._hashing(number, *entry) for number, entry in enumerate(existing))
-            ).fetchall()
-            if existing
-            else []
-        )
-        hashes = {number: (rows, (mixed, summed)) for number, rows, mixed, summed in hashed}
-        return [TablePart(*entry, *hashes[number]) for number, entry in enumerate(existing)]
-
-    def _hashing(self, number: int, table: Table, source: str, columns: Sequence[str]) -> str:
-        names = ", ".join(f'"{name}"' for name in columns)
-        # Two aggregates of the same hash: each detects changes that the other misses.
-        return (
-            f"select {number}, count(*), bit_xor(h), sum(h::hugeint) from "
-            f"(select hash({names}) as h from {qualified(table, source)} where {of_corpus(self._corpus)})"
-        )
+                names = ", ".join(f'"{name}"' for name in columns)
+                rows = f"select {names} from {qualified(table, source)} where {of_corpus(self._corpus)}"
+                hashed = content_hash(self._connection, table, columns, rows)
+                parts.append(TablePart(table, source, columns, *hashed))
+        return parts
 
     def _columns(self, table: Table, source: str) -> Sequence[str]:
         return self._columns_in[source].get((table.schema, table.name), ())
