@@ -19,7 +19,7 @@ from graphrag_dagster.cli.progress_bars import span, watching
 from graphrag_dagster.cli.run_budget import RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import usage_line
 from graphrag_dagster.errors import GraphragError, WarehouseError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance, marked_as_running
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, resource_key
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collect_only_new_objects
 from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import RETRIES_TAG
@@ -114,6 +114,7 @@ def run_job(
     resolved = defs.resolve_job_def(job)
     with (
         instance(running=True) as dagster_instance,
+        marked_as_running(name),
         keep_open(),
         collect_only_new_objects(),
     ):

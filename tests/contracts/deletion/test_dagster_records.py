@@ -12,6 +12,7 @@ import pytest
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.run_history import forget_runs
 
 FILES = RUNS, INDEX, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
 
@@ -178,3 +179,17 @@ def test_records_are_where_the_settings_say(records: Path, tmp_path: Path) -> No
         run_in(opened)
     assert (elsewhere / RUNS).is_file()
     assert not (records / RUNS).exists()
+
+
+def test_a_run_whose_records_are_deleted_under_it_is_told_so(records: Path) -> None:
+    told = "the records of this run were deleted .* while it was under way; run again"
+
+    def go_on() -> None:
+        with instance() as opened:
+            run = opened.get_run_by_id(run_in(opened))
+            assert run is not None
+            forget_runs(opened, [run.run_id])
+            opened.report_engine_event("more", run)
+
+    with pytest.raises(GraphragError, match=told):
+        go_on()

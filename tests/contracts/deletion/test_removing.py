@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -208,3 +209,33 @@ def test_cleaning_the_checkout_deletes_no_documents(tmp_path: Path) -> None:
         file.write_text("mine")
     subprocess.run([make, "clean"], cwd=tmp_path, check=True, capture_output=True)
     assert files_below(tmp_path) == {*kept, tmp_path / ".dagster_home/dagster.yaml", tmp_path / "Makefile"}
+
+
+HOLDING = """
+import sys
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import marked_as_running
+with marked_as_running("coast"):
+    print("running", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_nothing_is_deleted_under_a_run(coast: Path, home: Path, run: Run) -> None:
+    before = files_below(home)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        for command in (("delete", "coast", "--yes"), ("purge", "coast", "--yes")):
+            code, _, told = run(*command)
+            assert (code, told.splitlines()[-1]) == (
+                1,
+                "error: a run of corpus 'coast' is under way in another process; let it end, or stop it, and then "
+                "delete",
+            )
+        assert files_below(home) > before
+        assert run("delete", "inland", "--yes")[2].startswith("error: nothing was made of a corpus 'inland'")
+        running.kill()
+    assert run("delete", "coast", "--yes")[0] == 0
+    assert list((home / ".dagster_home" / ".running").iterdir()) == []

@@ -11,7 +11,7 @@ from graphrag_dagster.cli.console import ERR, OUT, print_json
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived, derived_paths
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import check_idle, instance
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.orchestration.run_history import (
     forget_partition,
@@ -28,7 +28,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
     """Delete everything made of a corpus, and never its folder.
 
     Raises:
-        CorpusError: nothing was made of a corpus of that name, or nobody agreed.
+        CorpusError: nothing was made of a corpus of that name, a run of it is under way, or nobody agreed.
         GraphragError: something cannot be deleted.
     """
     check_name(name)
@@ -45,6 +45,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
             every = f"the cached replies and accounts of {name}, and {plural(len(runs), 'run')} of Dagster"
             listed = [*map(str, paths), *([f"{shared.url} (shared by machines)"] if shared else [])]
             _confirm(f"Delete all this, {every}?", listed)
+        check_idle(name)
         deleted = delete_derived(warehouse, name)
         history = purge_history(dagster_instance, name)
         forget_partition(dagster_instance, name)
@@ -86,7 +87,7 @@ def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> Non
     """Delete what Dagster keeps of a corpus's runs.
 
     Raises:
-        CorpusError: nobody knows a corpus of that name, or nobody agreed.
+        CorpusError: nobody knows a corpus of that name, a run of it is under way, or nobody agreed.
         DagsterHistoryError: Dagster's files are in use.
     """
     check_name(name)
@@ -99,6 +100,7 @@ def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> Non
         if runs and not yes:
             kept = " but for the last index and what ran after it" if keep_last else ""
             _confirm(f"Delete {plural(len(runs), 'run')} of {name} from Dagster's records{kept}?")
+        check_idle(name)
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
     if as_json:
         print_json({"corpus": name, **asdict(purged)})

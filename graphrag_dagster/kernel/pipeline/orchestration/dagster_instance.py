@@ -3,16 +3,18 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 import yaml
 from dagster import DagsterError, DagsterInstance, DagsterInvalidInvocationError
 from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 
-from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.errors import CorpusError, GraphragError
 from graphrag_dagster.kernel.common.atomic_files import write_durably
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.home import dagster_home
 
 _SETTINGS_FILE = "dagster.yaml"
@@ -66,6 +68,38 @@ def recorded_instance() -> Iterator[DagsterInstance | None]:
         return
     with instance() as opened:
         yield opened
+
+
+@contextmanager
+def marked_as_running(corpus: str) -> Iterator[None]:
+    """Have :func:`check_idle` refuse the corpus during the block; a killed process lets go of it."""
+    mark = _marks() / f"{stable_id(corpus)}-{uuid4().hex}"
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(mark):
+        yield
+        with suppress(OSError):
+            mark.unlink()
+
+
+def check_idle(corpus: str) -> None:
+    """Check that no command is running a job for a corpus, whose records and tables would go under it.
+
+    Raises:
+        CorpusError: one is.
+    """
+    for mark in _marks().glob(f"{stable_id(corpus)}-*"):
+        try:
+            with FileLock(mark, timeout=0):
+                mark.unlink(missing_ok=True)
+        except Timeout:
+            raise CorpusError(
+                f"a run of corpus {corpus!r} is under way in another process; let it end, or stop it, and "
+                "then delete"
+            ) from None
+
+
+def _marks() -> Path:
+    return dagster_home() / ".running"
 
 
 def _open_locked(folder: Path, *, running: bool) -> DagsterInstance:
@@ -155,6 +189,10 @@ def _named_errors(folder: Path) -> Iterator[None]:
             if not damaged:
                 raise
             why = "a Dagster table is missing"
+        if "no such table: event_logs" in why and not damaged:
+            raise DagsterInstanceError(
+                f"the records of this run were deleted from {folder} while it was under way; run again"
+            ) from error
         if damaged:
             raise _damage_error(damaged, why) from error
         raise DagsterInstanceError(
