@@ -235,11 +235,22 @@ def _run_of(context: AssetExecutionContext) -> StepRun:
             f"a run makes one corpus, and this one was launched for {', '.join(context.partition_keys)}; "
             "launch a backfill of them, which makes a run for each"
         )
+    corpora, known = resources["corpora"], resources["corpora"].names()
+    if not context.has_partition_key:
+        raise CorpusError(
+            "this run has no partition, so it is of no corpus; launch it with --partition and the name of "
+            f"one: {', '.join(known) or 'there is none yet'}"
+        )
     corpus = context.partition_key
+    if corpus not in known:
+        raise CorpusError(
+            f"the partition {corpus!r} has no folder of documents in {corpora.path.resolve()}, where there "
+            f"are: {', '.join(known) or 'none yet'}. Put its folder there, or delete the partition"
+        )
     return StepRun(
         corpus=corpus,
         run_id=context.run_id,
-        settings=resources["corpora"].settings(corpus),
+        settings=corpora.settings(corpus),
         code_of_tables=partial(
             code_of_tables, context.instance, context.run_id, resources["warehouse"], corpus, _ASSETS
         ),

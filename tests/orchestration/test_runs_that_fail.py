@@ -148,3 +148,32 @@ def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
             with pytest.raises(kind, match=str(status)):
                 run_job("coast")
             failures.clear()
+
+
+@pytest.mark.parametrize(
+    ("partition", "told"),
+    [
+        ("moor", "the partition 'moor' has no folder of documents in {corpora}, where there are: coast. Put"),
+        (
+            "Coast",
+            "the partition 'Coast' has no folder of documents in {corpora}, where there are: coast. Put",
+        ),
+        ("../coast", "the partition '../coast' has no folder of documents in {corpora}"),
+        (
+            None,
+            "this run has no partition, so it is of no corpus; launch it with --partition and the name of one: coast",
+        ),
+    ],
+)
+def test_a_run_of_no_corpus_names_those_that_there_are(
+    instance: dg.DagsterInstance, home: Path, partition: str | None, told: str
+) -> None:
+    write_corpus(home / "corpora")
+    tags = {"dagster/partition": partition} if partition else {}
+    ran = index_job().execute_in_process(instance=instance, tags=tags, raise_on_error=False)
+    (failure,) = [event for event in ran.all_events if event.is_step_failure]
+    error = failure.step_failure_data.error
+    assert error is not None
+    assert error.cause is not None
+    assert told.format(corpora=home / "corpora") in error.cause.message
+    assert not (home / "warehouse").exists()
