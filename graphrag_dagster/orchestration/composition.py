@@ -110,10 +110,14 @@ class SnapshotsResource(DuckDBResource):
     warehouse: WarehouseResource
 
     @contextmanager
-    def get_connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def get_connection(self, *corpora: str) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a connection for the block.
 
         A corpus without a snapshot is not attached.
+
+        Args:
+            *corpora: names of those that are attached; default: all. Where machines share snapshots, each is
+                fetched if it is newer than the copy here.
 
         Raises:
             WarehouseError: a snapshot cannot be read, or the names of two corpora differ in case alone, which
@@ -124,7 +128,8 @@ class SnapshotsResource(DuckDBResource):
             # The parent does not close it where the block fails.
             stack.callback(connection.close)
             attached: dict[str, str] = {}
-            for corpus in sorted({*self.warehouse.corpora(), *shared_corpora(self.warehouse)}):
+            named = corpora or {*self.warehouse.corpora(), *shared_corpora(self.warehouse)}
+            for corpus in sorted(set(named)):
                 if other := attached.get(corpus.lower()):
                     raise WarehouseError(
                         f"DuckDB cannot attach the corpora {other!r} and {corpus!r} beside each other: their "

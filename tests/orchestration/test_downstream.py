@@ -14,7 +14,9 @@ import pytest
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.storage.home import HomeFolders
+from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.orchestration.composition import SnapshotsResource, WarehouseResource, compose
 from support.homes import copy_home
 
@@ -116,3 +118,30 @@ def test_several_corpora_are_not_read_as_one_frame(indexed_home: Path, home: Pat
         instance.add_dynamic_partitions(str(CORPUS.name), ["coast", "shore"])
         with pytest.raises(WarehouseError, match=r"2 corpora .* dict\[str, polars.DataFrame\]"):
             job.execute_in_process(instance=instance)
+
+
+def test_a_connection_fetches_only_what_is_named(
+    indexed_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore")
+    (tmp_path / "shared").mkdir()
+    url, home = (tmp_path / "shared").as_uri(), copy_home(indexed_home, tmp_path)
+    indexing = Warehouse(path=HomeFolders.below(home).warehouse, published=url)
+    shutil.copy(indexing.file("coast"), indexing.file("moor"))
+    with duckdb.connect(str(indexing.file("moor"))) as connection:
+        for schema, name in connection.execute(
+            "select schema_name, table_name from duckdb_tables()"
+        ).fetchall():
+            if (schema, name) != ("meta", "format"):
+                connection.execute(f'update "{schema}"."{name}" set corpus = \'moor\'')
+    for name in ("coast", "moor"):
+        publish(indexing, name)
+    reader = WarehouseResource(path=str(tmp_path / "reader" / "{corpus}.duckdb"), published=url)
+    resource = SnapshotsResource(warehouse=reader)
+    for named, fetched in ((("coast",), ["coast"]), ((), ["coast", "moor"])):
+        with resource.get_connection(*named) as connection:
+            names = connection.execute(
+                "select database_name from duckdb_databases() where not internal"
+            ).fetchall()
+        assert {name for (name,) in names} == {*fetched, "memory"}
+        assert sorted(one.parent.name for one in tmp_path.glob("reader/published/*/current.json")) == fetched

@@ -34,6 +34,7 @@ from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
 from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.snapshot_contents import IDENTIFYING, document_identities
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
     MANIFEST,
@@ -110,9 +111,7 @@ def _occurs(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
     return False
 
 
-_TOLD = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
-
-_SELECT = 'select document_id, path, "row", source_id, title, "date", metadata from corpus.documents'
+_SELECT = "select {} from corpus.documents".format(", ".join(f'"{name}"' for name in IDENTIFYING))
 _SELECT_FILES = "select status, sha256 from imports.files"
 
 
@@ -147,7 +146,7 @@ def note_deleted(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> 
     """
     before = _working_documents(warehouse, corpus)
     if before is not None:
-        _note(warehouse, corpus, _identities(before) - _identities(documents))
+        _note(warehouse, corpus, document_identities(before) - document_identities(documents))
 
 
 class DeletedGraphs:
@@ -326,18 +325,6 @@ def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
     return dropped
 
 
-def _identities(documents: pl.DataFrame) -> set[str]:
-    """Return hashes of the documents' ids and metadata, without their paths.
-
-    A title that is only the file name is left out, so that a moved document does not count as deleted.
-    """
-    rows = documents.select(_TOLD).iter_rows()
-    return {
-        stable_id(identity, source, "" if _from_path(title, path, row) else title, date, metadata)
-        for identity, path, row, source, title, date, metadata in rows
-    }
-
-
 def _graphs(files: pl.DataFrame) -> set[str]:
     """Return identities of the graph files that were read, by content and not by path."""
     return {stable_id("graph", sha256) for sha256 in files.filter(status="read")["sha256"]}
@@ -347,12 +334,7 @@ def _known(warehouse: Warehouse, corpus: str) -> set[str] | None:
     """Return the identities of the working file's inputs; None if it has no documents yet."""
     now = _working_documents(warehouse, corpus)
     files = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
-    return None if now is None else _identities(now) | (set() if files is None else _graphs(files))
-
-
-def _from_path(title: str, path: str, row: int | None) -> bool:
-    name = Path(path).stem
-    return title == (name if row is None else f"{name} (row {row})")
+    return None if now is None else document_identities(now) | (set() if files is None else _graphs(files))
 
 
 def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None:
@@ -380,7 +362,7 @@ def _identities_in(file: Path, _inode: int, _changed: int, _size: int) -> Set[st
     with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
         documents = frame_of(connection, _SELECT)
         files = frame_of(connection, _SELECT_FILES)
-    return frozenset(_identities(documents) | _graphs(files))
+    return frozenset(document_identities(documents) | _graphs(files))
 
 
 def report_folder(warehouse: Warehouse, corpus: str) -> Path:

@@ -6,6 +6,7 @@ Each follows its inputs. Publishing comes last, and depends on every output that
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.registry import load_target, stages, systems
 from graphrag_dagster.kernel.pipeline.corpus import corpus
 from graphrag_dagster.kernel.pipeline.publishing import published_results, published_snapshot
@@ -68,7 +69,11 @@ _CORPUS, _MARTS, _SNAPSHOT, _RESULTS = (
 
 
 def _in_order(declared: Sequence[Step], before: Sequence[Step] = ()) -> Sequence[Step]:
-    """Return each step after those it depends on; dependencies that no step makes are dropped."""
+    """Return each step after those it depends on; dependencies that no step makes are dropped.
+
+    Raises:
+        CatalogueError: steps wait for each other.
+    """
     makers = {key: step for step in (*before, *declared) for key in step.keys}
     waiting, ordered = list(declared), list[Step]()
 
@@ -77,7 +82,10 @@ def _in_order(declared: Sequence[Step], before: Sequence[Step] = ()) -> Sequence
         return any(makers[key] in waiting and makers[key] is not step for key in inputs if key in makers)
 
     while waiting:
-        following = next(step for step in waiting if not waits(step))
+        following = next((step for step in waiting if not waits(step)), None)
+        if following is None:
+            names = ", ".join(sorted(step.name for step in waiting))
+            raise CatalogueError(f"steps wait for each other, or for such steps: {names}; let one read less")
         waiting.remove(following)
         ordered.append(
             replace(

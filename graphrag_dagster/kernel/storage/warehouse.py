@@ -1,6 +1,8 @@
 """One DuckDB file per corpus, opened only during a read or write."""
 
+import glob
 import random
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +17,7 @@ from pydantic import Field
 from graphrag_dagster.errors import CorpusError, DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.storage.content_hash import content_hash
-from graphrag_dagster.kernel.storage.corpus_names import check_name
+from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed
 from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
     changed_at,
@@ -163,12 +165,21 @@ class Warehouse(Resource):
 
     def corpora(self) -> list[str]:
         """Names of the corpora that have a file, sorted."""
-        template = Path(self.path or warehouse_template())
-        before, _, after = template.name.partition("{corpus}")
-        names = (p.name for p in template.parent.glob("*") if p.is_file())
-        return sorted(
-            n[len(before) : len(n) - len(after)] for n in names if n.startswith(before) and n.endswith(after)
-        )
+        return self.corpora_with(Path(self.path or warehouse_template()).name)
+
+    def corpora_with(self, path: str) -> list[str]:
+        """Names of the corpora that have a certain file, sorted.
+
+        Args:
+            path: beside that of their tables, with ``{corpus}``.
+        """
+        template = str(Path(self.path or warehouse_template()).parent / path)
+        first, *more = map(re.escape, template.split("{corpus}"))
+        # It may stand in the name of a folder, and more than once.
+        pattern = re.compile(r"(?P<name>[^/\\]+)".join([first, "(?P=name)".join(more)]))
+        files = glob.glob(glob.escape(template).replace("{corpus}", "*"))  # noqa: PTH207 - of a whole path.
+        found = (pattern.fullmatch(file) for file in files if Path(file).is_file())
+        return sorted(match["name"] for match in found if match and is_allowed(match["name"]))
 
     @contextmanager
     def connect(

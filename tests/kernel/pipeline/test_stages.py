@@ -1,6 +1,7 @@
 """The stages: in order, each table made by one of them, and what a step does with what its stage gives."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.definitions import defs
+from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
+from graphrag_dagster.kernel.pipeline.orchestration import code_versions
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
-from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, groups
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, _in_order, groups
 from graphrag_dagster.kernel.pipeline.table_checks import rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table, Tables
@@ -192,3 +196,21 @@ def test_a_check_says_all_that_is_wrong_and_only_what_blocks_stops_the_run(
     assert (found.check_name, found.passed, found.severity) == ("valid", False, dg.AssetCheckSeverity.ERROR)
     assert "document_id is missing from corpus.documents.document_id in 1 rows" in str(found.metadata)
     assert not result.success
+
+
+def test_steps_that_wait_for_each_other_are_named() -> None:
+    one, other = (replace(step, name=name) for step, name in zip(STEPS, ("one", "other"), strict=False))
+    waiting = [replace(one, made_of=other.keys), replace(other, made_of=one.keys)]
+    with pytest.raises(CatalogueError, match="steps wait for each other, or for such steps: one, other;"):
+        _in_order(waiting)
+
+
+def test_a_table_by_sql_of_another_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = replace(tables.ENTITIES, schema="theirs", name="found", sql=True)
+    monkeypatch.setattr(code_versions, "all_tables", lambda: (theirs,))
+    code_version.cache_clear()
+    with pytest.raises(
+        CatalogueError, match=r"theirs.found is declared with sql=True, but .*theirs/found.sql"
+    ):
+        code_version(theirs.group)
+    code_version.cache_clear()

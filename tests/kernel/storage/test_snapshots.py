@@ -501,3 +501,22 @@ def test_a_damaged_file_is_named_and_the_next_publication_mends_it(
     assert mended.version == snapshot.version
     assert whole(mended)
     assert Index.open("coast").version == snapshot.index
+
+
+def test_results_outlive_documents_that_were_only_moved(warehouse: Warehouse) -> None:
+    documents = warehouse.read(tables.DOCUMENTS, "coast")
+
+    def named(folder: str) -> pl.DataFrame:
+        titles = pl.Series("title", [f"{folder} {number}" for number in range(len(documents))])
+        return documents.with_columns(titles, path=folder + "/" + titles + ".md", row=pl.lit(None, pl.Int32))
+
+    warehouse.write(tables.DOCUMENTS, "coast", named("here"))
+    row = {"question_id": "q", "position": 0, "question": "Why?", "origin": "settings"}
+    warehouse.write(ASKED, "coast", ASKED.frame([row]))
+    publish(warehouse, "coast")
+    # Of a run that is under way.
+    warehouse.write(ASKED, "coast", ASKED.empty())
+    warehouse.write(tables.DOCUMENTS, "coast", named("there"))
+    assert publish(warehouse, "coast", fresh=INDEX)[0].rows("questions.questions") == 1
+    warehouse.write(tables.DOCUMENTS, "coast", named("there").with_columns(title=pl.lit("Another")))
+    assert publish(warehouse, "coast", fresh=INDEX)[0].rows("questions.questions") == 0

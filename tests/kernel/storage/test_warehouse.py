@@ -243,3 +243,22 @@ def test_names_of_indexed_corpora_are_listed(warehouse: Warehouse) -> None:
     for name in ("b", "a b"):
         warehouse.write(tables.COMMUNITY_MEMBERS, name, members(("a", "x", 0)))
     assert warehouse.corpora() == ["a b", "b"]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{corpus}/tables.duckdb",
+        "of {corpus}.duckdb",
+        "a/{corpus}/b/{corpus}.duckdb",
+        "[a]*/{corpus}-{corpus}.duckdb",
+        "x{corpus}.y/z.duckdb",
+    ],
+)
+def test_they_are_listed_wherever_the_template_has_their_name(tmp_path: Path, template: str) -> None:
+    warehouse = Warehouse(path=str(tmp_path / template))
+    for name in ("b", "a b", "c.d", "Łódź"):
+        warehouse.write(tables.COMMUNITY_MEMBERS, name, members(("a", "x", 0)))
+        warehouse.file(name).with_suffix(".bak").touch()
+    assert warehouse.corpora() == ["a b", "b", "c.d", "Łódź"]
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "b").height == 1

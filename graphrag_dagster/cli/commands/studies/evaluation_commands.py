@@ -11,7 +11,6 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import measure
 from graphrag_dagster.apps.evaluation.inference.verdict import headline, main_measure
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import NOT_KNOWN
 from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
-from graphrag_dagster.apps.evaluation.report.report_files import report_folder
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.apps.evaluation.stages.evaluation_plan import plan_evaluation_of
 from graphrag_dagster.apps.evaluation.tables import (
@@ -35,6 +34,7 @@ from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import EVALUATED, repaired_line, repaired_rows, usage_rows, usage_table
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.erasure import report_folder
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET

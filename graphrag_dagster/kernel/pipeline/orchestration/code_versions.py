@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages, tasks
 from graphrag_dagster.kernel.catalogue.system import Stage
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
@@ -34,6 +35,7 @@ def code_version(stage: str) -> str:
 
     Raises:
         KeyError: no such stage.
+        CatalogueError: a table of it is to be made by SQL of another package.
     """
     declared = stages()[stage]
     parts = [
@@ -64,6 +66,11 @@ def _queries(stage: Stage) -> Iterator[str]:
     for table in all_tables():
         if table.sql and table.group == stage.name:
             query = _MODELS / table.schema / f"{table.name}.sql"
+            if not query.is_file():
+                raise CatalogueError(
+                    f"{table.full_name} is declared with sql=True, but {query} does not exist: only tables "
+                    "of this package are made by SQL; have a step make it"
+                )
             yield f"{table.full_name} {query.read_text(encoding='utf-8').strip()}"
 
 

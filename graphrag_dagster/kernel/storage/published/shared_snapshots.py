@@ -376,9 +376,7 @@ def shared_corpora(warehouse: Warehouse) -> list[str]:
             names, due = sorted(filter(is_allowed, found)), time.monotonic() + CHECK_SECONDS
         except ObjectStoreError as error:
             if not names:
-                names = sorted(
-                    path.parent.name for path in folder_of(warehouse, "_").parent.glob(f"*/{RECORD}")
-                )
+                names = warehouse.corpora_with(f"published/{{corpus}}/{RECORD}")
             if not names:
                 raise
             say(f"{error}. Corpora that were fetched before are listed")

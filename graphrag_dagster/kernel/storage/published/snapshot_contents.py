@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, searched_tables, stages_made
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.content_hash import content_hash
 from graphrag_dagster.kernel.storage.duckdb_access import (
     UNLOGGED,
     attach,
     first_row,
+    frame_of,
     is_busy,
     writing_instance,
 )
@@ -66,11 +69,31 @@ def keep_only(connection: duckdb.DuckDBPyConnection, alias: str, names: Collecti
 SEARCHED = tuple(table for table in all_tables() if table.full_name in searched_tables())
 #: The tables of stages made on request, such as answers and evaluations.
 RESULTS = tuple(table for table in all_tables() if table.group in stages_made("request"))
-#: The columns that identify a document with its metadata; the id is a hash of its text.
-_TOLD = {"document_id", "source_id", "title", "date", "metadata"}
+#: The columns by which it is told whether a document with its metadata is gone; the id is a hash of its text.
+IDENTIFYING = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
 _WORKING, _STANDING, _MAKING = "working", "standing", "making"
 # One thread reads one row group at a time; without a limit, DuckDB keeps read data in memory.
 _CONFIG: dict[str, Any] = {**UNLOGGED, "threads": 1, "memory_limit": "256MB"}
+
+
+def document_identities(documents: pl.DataFrame) -> set[str]:
+    """Return hashes of documents' ids and metadata, without their paths.
+
+    A title that is only the file name is left out, so that a moved document does not count as deleted.
+
+    Args:
+        documents: rows of ``corpus.documents``, with the columns :data:`IDENTIFYING`.
+    """
+    rows = documents.select(IDENTIFYING).iter_rows()
+    return {
+        stable_id(identity, source, "" if _from_path(title, path, row) else title, date, metadata)
+        for identity, path, row, source, title, date, metadata in rows
+    }
+
+
+def _from_path(title: str, path: str, row: int | None) -> bool:
+    name = Path(path).stem
+    return title == (name if row is None else f"{name} (row {row})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,23 +246,30 @@ class Contents:
         """Whether documents or graph files of the previous snapshot were changed or deleted in the
         warehouse.
         """
-        column_lists = [self._columns(tables.DOCUMENTS, source) for source in (_STANDING, _WORKING)]
-        if not all(_TOLD.issubset(columns) for columns in column_lists):
+        if not all(
+            {*IDENTIFYING}.issubset(self._columns(tables.DOCUMENTS, source))
+            for source in (_STANDING, _WORKING)
+        ):
             return True
-        return self._are_gone(tables.DOCUMENTS, _TOLD) or (
-            bool(self._columns(tables.IMPORTED_FILES, _STANDING))
-            and self._are_gone(tables.IMPORTED_FILES, {"status", "sha256"})
+        names = ", ".join(f'"{name}"' for name in IDENTIFYING)
+        if self._are_gone(tables.DOCUMENTS, names):
+            # Or only moved.
+            before, now = (
+                document_identities(frame_of(self._connection, self._select(tables.DOCUMENTS, names, source)))
+                for source in (_STANDING, _WORKING)
+            )
+            if before - now:
+                return True
+        return bool(self._columns(tables.IMPORTED_FILES, _STANDING)) and self._are_gone(
+            tables.IMPORTED_FILES, "sha256", " and status = 'read'"
         )
 
-    def _are_gone(self, table: Table, columns: Collection[str]) -> bool:
-        names = ", ".join(sorted(columns))
-        row = first_row(
-            self._connection.execute(
-                f"select {names} from {qualified(table, _STANDING)} where {of_corpus(self._corpus)} except "
-                f"select {names} from {qualified(table, _WORKING)} where {of_corpus(self._corpus)} limit 1"
-            )
-        )
-        return row is not None
+    def _are_gone(self, table: Table, names: str, which: str = "") -> bool:
+        before, now = (self._select(table, names, source) + which for source in (_STANDING, _WORKING))
+        return first_row(self._connection.execute(f"{before} except {now} limit 1")) is not None
+
+    def _select(self, table: Table, names: str, source: str) -> str:
+        return f"select {names} from {qualified(table, source)} where {of_corpus(self._corpus)}"
 
     def _parts(self, sources: Mapping[Table, str]) -> list[TablePart]:
         """Return the existing tables among some, each from its source."""
