@@ -3,6 +3,7 @@
 import glob
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -261,8 +262,15 @@ class CorpusStore(Resource):
         return target
 
     def forget(self, name: str) -> None:
-        """Undo :meth:`register`: delete the pointer file, if any. The folder stays."""
-        (self.path / f"{check_name(name)}{_POINTER}").unlink(missing_ok=True)
+        """Undo :meth:`register`: delete the pointer file, if any. The folder stays.
+
+        So does a file of the same name that holds anything but a path.
+        """
+        pointer = self.path / f"{check_name(name)}{_POINTER}"
+        with suppress(FileNotFoundError, UnicodeDecodeError):
+            lines = pointer.read_text(encoding="utf-8").splitlines()
+            if len(lines) == 1 and Path(lines[0]).is_absolute():
+                pointer.unlink()
 
     def _registered_name(self, folder: Path) -> str | None:
         """Return the first name under which a folder is registered."""

@@ -239,3 +239,11 @@ def test_nothing_is_deleted_under_a_run(coast: Path, home: Path, run: Run) -> No
         running.kill()
     assert run("delete", "coast", "--yes")[0] == 0
     assert list((home / ".dagster_home" / ".running").iterdir()) == []
+
+
+def test_exported_replies_replace_no_other_file(coast: Path, home: Path, run: Run) -> None:
+    other = home / "replies.jsonl.part"
+    other.write_text("mine")
+    assert run("cache", "export", str(home / "replies.jsonl"))[0] == 0
+    assert other.read_text() == "mine"
+    assert [path.name for path in home.glob("*.part")] == [other.name]

@@ -125,3 +125,15 @@ def test_a_folder_below_the_root_whose_name_is_not_allowed_becomes_a_corpus_by_i
 def test_no_name_is_longer_than_file_systems_allow() -> None:
     with pytest.raises(CorpusError, match="200 bytes at most"):
         check_name("数" * 100)
+
+
+@pytest.mark.parametrize("text", ["turn left\nthen right\n", "down the road", "", "\udcff"])
+def test_a_file_that_is_no_pointer_is_never_deleted(store: CorpusStore, tmp_path: Path, text: str) -> None:
+    file = Path(store.root) / "walk.path"
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+    store.forget("walk")
+    assert file.exists()
+    file.write_text(f"{tmp_path}\n")
+    store.forget("walk")
+    store.forget("walk")
+    assert not file.exists()
