@@ -16,7 +16,6 @@ from pydantic import Field
 
 from graphrag_dagster.errors import CorpusError, DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.storage.content_hash import content_hash
 from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed
 from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
@@ -614,6 +613,9 @@ def _register_frame(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) 
 
 
 def _summarise_table(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> WrittenTable:
+    # Imported here because it loads PyArrow.
+    from graphrag_dagster.kernel.storage.content_hash import content_hash
+
     names = ", ".join(_quoted(name) for name in table.column_names)
     rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
     number, hashed = content_hash(connection, table, table.column_names, rows)

@@ -18,7 +18,6 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, searched_tables, stages_made
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.storage.content_hash import content_hash
 from graphrag_dagster.kernel.storage.duckdb_access import (
     UNLOGGED,
     attach,
@@ -273,6 +272,9 @@ class Contents:
 
     def _parts(self, sources: Mapping[Table, str]) -> list[TablePart]:
         """Return the existing tables among some, each from its source."""
+        # Imported here because it loads PyArrow.
+        from graphrag_dagster.kernel.storage.content_hash import content_hash
+
         parts = []
         for table, source in sources.items():
             present = self._columns(table, source)
