@@ -305,8 +305,11 @@ def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
     declared = {table.full_name: table for table in all_tables()}
     schemas = {table.schema for table in all_tables()}
     with warehouse.connect(corpus) as connection:
+        # Each table of ours begins with the corpus; others are somebody else's.
         present = connection.execute(
-            "select schema_name, table_name from duckdb_tables() where not internal and not temporary"
+            "select t.schema_name, t.table_name from duckdb_tables() t join duckdb_columns() c "
+            "using (database_name, schema_name, table_name) where database_name = current_database() "
+            "and not t.internal and not t.temporary and c.column_index = 1 and c.column_name = 'corpus'"
         ).fetchall()
         dropped = sorted(
             f"{schema}.{name}"

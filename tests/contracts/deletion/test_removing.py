@@ -127,10 +127,18 @@ def test_what_others_have_put_beside_our_files_stays(coast: Path, home: Path, ru
     (coast / "more.txt").write_text("Ada Brack met Otto Finn in Mirefield.", encoding="utf-8")
     assert run("index", "coast")[0] == 0
     (coast / "more.txt").unlink()
+    with Warehouse().connect("coast") as connection:
+        connection.execute(
+            "create table graph.mine as select 1 as x; create table graph.old (corpus varchar)"
+        )
     # What held the deleted document goes, and nothing else.
     assert run("index", "coast")[0] == 0
     assert mine < files_below(warehouse)
     assert not (warehouse / "reports/coast/report.html").exists()
+    with Warehouse().connect("coast") as connection:
+        assert connection.execute("select x from graph.mine").fetchall() == [(1,)]
+        with pytest.raises(duckdb.CatalogException):
+            connection.execute("from graph.old")
     code, told, _ = run("delete", "coast", "--yes")
     assert code == 0
     assert files_below(warehouse) == mine
