@@ -119,7 +119,7 @@ def path_variants(_tables: Tables, run: StepRun) -> Iterator[Made]:
     asks = settings.asks_model("paths")
     at_once = settings.model.for_role("answer").concurrency if asks else 1
     variants = [*recall_variants(own), *switch_variants(own)]
-    resources = resources_of(session, store, [one.recipe for one in variants], at_once=at_once > 1)
+    resources = resources_of(session, store, [one.recipe for one in variants])
     engine = settings.engine_of("paths")
     scorer = recipe_scorer(own.recipe("2"), session.embedder())
     frames = [

@@ -1,4 +1,10 @@
 import json
+import shutil
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -7,6 +13,9 @@ from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.retrieval.entity_linking import SURE
+from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files
+from support.endpoint import ScriptedEndpoint
+from support.homes import copy_home
 
 QUESTION = "Who led the Dockers Union?"
 FACT = "Hanna Quill led the Dockers Union."
@@ -158,3 +167,63 @@ def test_what_cannot_be_opened_says_so(index: Index) -> None:
         Index.open("nowhere")
     with pytest.raises((WarehouseError, CorpusError)):
         Index.open("../coast")
+
+
+#: Of each kind that ``auto`` tells apart, about different names.
+THREADED = (
+    *(QUESTION, "What are the main themes?", "How many people are there?", "Who founded Tallow Marine?"),
+    *("Where did Orrin Vask meet Selma Dray?", "What did Piet Lund say to the Northern Council?"),
+    *("Who built a turbine at Skerry Point?", "What did the Ellery Gazette report?"),
+)
+_MODEL = """
+engine: llm
+coterag: {{profile: calibrated}}
+model: {{base_url: "{}", name: scripted}}
+search: {{routing: model, decompose: true, sql: model}}
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as made:
+        yield made
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads take turns a thousand times as often as they usually do."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(usual / 1000)
+    yield
+    sys.setswitchinterval(usual)
+
+
+def told(index: Index, question: str, method: str) -> dict[str, Any]:
+    """An answer but for what depends on the clock and on who asked first."""
+    return {**index.ask(question, method=method).to_dict(), "seconds": None, "usage": None}
+
+
+@pytest.mark.usefixtures("eager_threads")
+@pytest.mark.parametrize(
+    ("method", "by_model"),
+    [
+        (one.name, by_model)
+        for one in declared_methods()
+        for by_model in (False, True)
+        if by_model or not one.needs_model
+    ],
+)
+def test_sixteen_threads_are_answered_as_one_is(
+    coterag_home: Path, home: Path, endpoint: ScriptedEndpoint, method: str, by_model: bool
+) -> None:
+    copy_home(coterag_home, home)
+    if by_model:
+        (home / "corpora" / "coast" / "corpus.yaml").write_text(_MODEL.format(endpoint.url), encoding="utf-8")
+    # Nobody has asked this snapshot yet.
+    for kind in all_derived_files():
+        for folder in (home / "warehouse").rglob(kind.folder):
+            shutil.rmtree(folder)
+    fresh, again = Index.open("coast"), Index.open("coast")
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda question: told(fresh, question, method), THREADED * 2))
+    assert found == [told(again, question, method) for question in THREADED] * 2
