@@ -82,7 +82,8 @@ class PieceTokens:
     @property
     def arrows(self) -> Longs:
         """Arrows in each candidate [n]."""
-        return np.maximum((self.slots != 0).sum(axis=1) - 1, 0)
+        arrows: Longs = np.maximum((self.slots != 0).sum(axis=1) - 1, 0)
+        return arrows
 
     def spread(self) -> tuple[Longs, Longs]:
         """Return the candidate of each token, and the token, candidate after candidate."""
