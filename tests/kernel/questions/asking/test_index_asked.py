@@ -14,6 +14,7 @@ import pytest
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import CorpusError, QuestionError, VectorLengthError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.retrieval.entity_linking import SURE
 from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files
@@ -287,3 +288,21 @@ def test_vectors_of_another_length_are_told_with_the_way_out(
         assert run("index", "coast")[0] == 0
         assert run("doctor", "coast")[0] == 0
         assert "Hebdon" in Index.open("coast").ask("Who bought the mill?", method="basic").text
+
+
+@pytest.mark.parametrize("place", ["/dev/null/cache/replies.sqlite", "."])
+def test_a_question_that_asks_no_model_needs_no_cache_of_replies(
+    coterag_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    copy_home(coterag_home, home)
+    monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / place))
+    index = Index.open("coast")
+    for method in declared_methods():
+        assert method.needs_model or index.ask(QUESTION, method=method.name)
+    assert index.search_entities("Hanna Quill", 1)
+    assert len(index.embed(["a harbour"])) == 1
+    (home / "corpora" / "coast" / "corpus.yaml").write_text(
+        _MODEL.format("http://127.0.0.1:9"), encoding="utf-8"
+    )
+    with pytest.raises(CacheFileError, match="cannot be used as the LLM cache"):
+        Index.open("coast").ask(QUESTION, method="basic")
