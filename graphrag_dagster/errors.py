@@ -31,6 +31,25 @@ class SettingsError(GraphragError):
     page = "reference/settings.html"
 
 
+class VectorLengthError(SettingsError):
+    """A vector of another length than those that it is compared with, so that another model made it.
+
+    Args:
+        length: numbers of the vector.
+        expected: numbers of the others.
+        embedder: name of the embedder or its model.
+    """
+
+    page = "how-to/connect-a-model.html"
+
+    def __init__(self, length: int, expected: int, embedder: str = "the embedding model") -> None:
+        super().__init__(
+            f"{embedder} returned a vector of {length:,} numbers, but earlier ones have {expected:,}: "
+            "another model answers under the same name; set model.namespace to a new value and run "
+            "'graphrag-dagster index'"
+        )
+
+
 class WarehouseError(GraphragError):
     """A table, frame or DuckDB file that cannot be used as requested."""
 

@@ -243,6 +243,8 @@ class SnapshotCache:
     most: int = 4
     _open: dict[str, _CachedSnapshot] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    #: By corpus, so that one that is slow to open holds up no other.
+    _opening: dict[str, Lock] = field(default_factory=dict)
 
     @contextmanager
     def open(self, warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
@@ -268,18 +270,25 @@ class SnapshotCache:
         found = published(warehouse, corpus)
         file = found.file if found else None
         with self._lock:
-            cached = self._open.get(corpus)
-            if cached is not None and not self._is_current(cached, file):
-                self._leave(corpus)
-                cached = None
-            if cached is None:
-                cached = self._open_current(warehouse, corpus)
-            # The one used last stands last.
-            self._open.pop(corpus, None)
-            self._open[corpus] = cached
-            cached.users += 1
-            for name in list(self._open)[: -self.most]:
-                self._leave(name)
+            opening = self._opening.setdefault(corpus, Lock())
+        with opening:
+            with self._lock:
+                cached = self._open.get(corpus)
+                if cached is not None and self._is_current(cached, file):
+                    return self._use(corpus, cached)
+            fresh = self._open_current(warehouse, corpus)
+            with self._lock:
+                if corpus in self._open:
+                    self._leave(corpus)
+                return self._use(corpus, fresh)
+
+    def _use(self, corpus: str, cached: _CachedSnapshot) -> _CachedSnapshot:
+        # The one used last stands last.
+        self._open.pop(corpus, None)
+        self._open[corpus] = cached
+        cached.users += 1
+        for name in list(self._open)[: -self.most]:
+            self._leave(name)
         return cached
 
     @staticmethod

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.console import ERR, OUT, print_json, table_of
-from graphrag_dagster.errors import CorpusError, EndpointError
+from graphrag_dagster.errors import CorpusError, EndpointError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import engines, load_target, plugin_errors, rerankers
 from graphrag_dagster.kernel.models.cache.cache_database import own_database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, LLMCache, User
@@ -26,7 +26,11 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.published import reading
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import TEXT_UNIT_EMBEDDINGS
 from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
 _LINES = {
@@ -58,7 +62,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
         return 0
     if not as_json and asks_models(settings):
         ERR.print("sending a dozen small calls to each model; a slow one takes a minute", style="dim")
-    findings = run_one(examine(settings, _largest_data(name)))
+    findings = run_one(examine(settings, _largest_data(name), _vector_length(settings, name)))
     findings += _reranker(settings, str(name)) if reranked else []
     where = "entities and relationships of text units, on this machine"
     if local:
@@ -98,11 +102,26 @@ def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:
         OUT.say(f"graphrag-dagster doctor {escape(name)} --fix writes them")
 
 
-def _reranker(settings: CorpusSettings, name: str) -> list[ProbeFinding]:
+def _session(settings: CorpusSettings, name: str) -> TaskProvider:
     language = Language(memory=LLMCache(), corpora=CorpusStore())
-    session = language.session_of(settings, User(name, "ask", str(uuid.uuid4())))
+    return language.session_of(settings, User(name, "ask", str(uuid.uuid4())))
+
+
+def _reranker(settings: CorpusSettings, name: str) -> list[ProbeFinding]:
     where = "text units found, before they are read"
-    return [replace(one, endpoint=where) for one in probe_reranker(session.reranker)]
+    return [replace(one, endpoint=where) for one in probe_reranker(_session(settings, name).reranker)]
+
+
+def _vector_length(settings: CorpusSettings, name: str | None) -> int | None:
+    """How many numbers the index's vectors have, where the embedding model of the settings made them."""
+    if name is None or not (settings.embeds_at_endpoint and settings.embeddings.model):
+        return None
+    with suppress(WarehouseError), reading(Warehouse(), name) as (reader, _):
+        if reader.has(TEXT_UNIT_EMBEDDINGS):
+            one = reader.connection.table(TEXT_UNIT_EMBEDDINGS.full_name).limit(1)
+            rows = one.project("embedder, len(vector::float[])").fetchall()
+            return dict(rows).get(_session(settings, name).embedder().name)
+    return None
 
 
 def _settings_from_environment() -> CorpusSettings:

@@ -10,6 +10,8 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.errors import VectorLengthError
+
 
 def stable_id(*parts: object) -> str:
     """Return 32 hexadecimal characters that only depend on the parts.
@@ -41,7 +43,12 @@ def cosines(vectors: NDArray[np.floating], other: NDArray[np.floating]) -> Score
     comparison.
 
     A row of zeros, which is the vector of a blank text, gives 0.
+
+    Raises:
+        VectorLengthError: the vector is of another length than the rows.
     """
+    if len(vectors) and vectors.shape[1] != len(other):
+        raise VectorLengthError(len(other), vectors.shape[1])
     target = np.asarray(other, dtype=np.float64)
     products = np.empty(len(vectors))
     step = max(_AT_ONCE // max(len(target), 1), 1)

@@ -100,7 +100,7 @@ class LocalWorker:
     def __init__(self, assignment: Assignment) -> None:
         database = assignment.memory.database()
         account = UsageAccount(assignment.user, Replies(database), assignment.memory.usage_log(), Budget())
-        self._session = TaskProvider(assignment.settings, account)
+        self._session = TaskProvider(assignment.settings, lambda: account)
         self._staging = assignment.staging
         self._work: dict[Factory, Work] = {}
         self._lock = threading.Lock()

@@ -1,6 +1,7 @@
 """User queries over a corpus's tables: read-only, in a process that is stopped at its limits."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from threading import Timer
+from threading import Semaphore, Timer
 from typing import IO, Any, cast
 
 import duckdb
@@ -40,8 +41,14 @@ class QueryLimits:
     raisable: bool = True
 
 
+#: More processes at a time than processors make each other late.
+_places = Semaphore(max(2, os.cpu_count() or 1))
+
+
 class GuardedProcess:
     """A program that answers one JSON request with lines of JSON, as a context manager.
+
+    As many run at a time as there are processors, two at least; what waits for its turn is not late.
 
     Args:
         program: the file of the program.
@@ -65,15 +72,20 @@ class GuardedProcess:
         self._late = False
 
     def __enter__(self) -> "GuardedProcess":
-        # -P: the current folder may contain modules of any name.
-        self._process: subprocess.Popen[str] = subprocess.Popen(
-            [sys.executable, "-P", str(self._program)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="ascii",
-        )
+        _places.acquire()
+        try:
+            # -P: the current folder may contain modules of any name.
+            self._process: subprocess.Popen[str] = subprocess.Popen(
+                [sys.executable, "-P", str(self._program)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="ascii",
+            )
+        except BaseException:
+            _places.release()
+            raise
         self._here = cast("IO[str]", self._process.stdin)
         self._there = cast("IO[str]", self._process.stdout)
         self._timer = Timer(self._limits.seconds, self._stop)
@@ -88,6 +100,7 @@ class GuardedProcess:
             with suppress(OSError):
                 stream.close()
         self._process.wait()
+        _places.release()
 
     def start(self) -> Any:
         """Send the request, and return the first line of the response.

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import polars as pl
 
+from graphrag_dagster.errors import VectorLengthError
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.report_citations import without_citations
@@ -47,10 +48,14 @@ def embed_rows(
         embedder: embeds the texts without a known vector.
         known: rows of an earlier result; those with the same embedder and text are reused.
         named: what the rows are, for the progress display.
+
+    Raises:
+        VectorLengthError: the embedder's vectors are of another length than the known ones.
     """
     hashes = [text_hash(text) for text in texts]
     first = {text: len(hashes) - row for row, text in enumerate(reversed(hashes), start=1)}
     vectors = _reusable(known, embedder.name)
+    width = len(next(iter(vectors.values()), ()))
     lacking = sorted(text for text in first if text not in vectors)
     # Written into place as they come: two copies of all vectors would be most of the memory of a step.
     matrix: np.ndarray | None = None
@@ -59,13 +64,14 @@ def embed_rows(
             rows = [first[text] for text in lacking[start : start + embedder.at_once]]
             embedded = embedder.embed(texts.gather(rows).to_list())
             if matrix is None:
-                matrix = np.empty((len(hashes), embedded.shape[1]), dtype=np.float32)
+                matrix = np.empty((len(hashes), width or embedded.shape[1]), dtype=np.float32)
+            if embedded.shape[1] != matrix.shape[1]:
+                raise VectorLengthError(embedded.shape[1], matrix.shape[1], embedder.name)
             matrix[rows] = embedded
             running.advance(len(rows))
     if matrix is None:
         # For a table without rows, a constant text (cached after the first run) gives the vector length.
-        some = next(iter(vectors.values()), None)
-        width = embedder.embed(["dimension"]).shape[1] if some is None else len(some)
+        width = width or embedder.embed(["dimension"]).shape[1]
         matrix = np.empty((len(hashes), width), dtype=np.float32)
     for row, text in enumerate(hashes):
         if text in vectors:

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from graphrag_dagster.kernel.catalogue.registry import require_named, stages
+from graphrag_dagster.kernel.common.lazy_values import once
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
@@ -33,6 +34,9 @@ class Language(Resource):
         """
         users = {name: None for stage in stages().values() for name in stage.users}
         require_named(users, user.asset, "user of models")
-        database, log = self.memory.database(), self.memory.usage_log()
-        budget = Budget(self.max_tokens, self.max_usd)
-        return TaskProvider(settings, UsageAccount(user, Replies(database), log, budget))
+
+        def account() -> UsageAccount:
+            budget = Budget(self.max_tokens, self.max_usd)
+            return UsageAccount(user, Replies(self.memory.database()), self.memory.usage_log(), budget)
+
+        return TaskProvider(settings, once(account))

@@ -48,7 +48,7 @@ class TaskProvider:
 
     Attributes:
         settings: the corpus's settings.
-        account: the usage account of all model calls.
+        open_account: returns the usage account of all model calls, each time the same.
         listen: receives a model's answers as they stream in.
         form: the requested form of answers; default: that of the settings.
         themes: the main topics of the corpus, most important first, for question writers.
@@ -56,12 +56,21 @@ class TaskProvider:
     """
 
     settings: CorpusSettings
-    account: UsageAccount
+    open_account: Callable[[], UsageAccount]
     listen: Callable[[str], None] | None = None
     form: AnswerForm | None = None
     themes: Sequence[str] = ()
     waited_for: bool = False
     _asked: dict[str, OpenAIChatModel] = field(default_factory=dict)
+
+    @property
+    def account(self) -> UsageAccount:
+        """The usage account; it opens the LLM cache, which a home that cannot be written may lack.
+
+        Raises:
+            CacheFileError: the cache cannot be opened.
+        """
+        return self.open_account()
 
     @property
     def user(self) -> User:

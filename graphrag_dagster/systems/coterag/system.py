@@ -125,8 +125,8 @@ _STAGES = (
         sections=("coterag",),
         # Decide answers alone.
         without_effect=(
-            *("coterag.coverage", "coterag.term_weights", "coterag.order", "coterag.communities"),
-            "coterag.entities",
+            *("coterag.coverage", "coterag.coverage_unit", "coterag.term_weights", "coterag.order"),
+            *("coterag.communities", "coterag.entities"),
             *("coterag.hops", "coterag.relations", "coterag.triples", "coterag.chunks", "coterag.summaries"),
             *("coterag.overview", "coterag.fallback"),
         ),

@@ -104,22 +104,29 @@ def path_variants(_tables: Tables, run: StepRun) -> Iterator[Made]:
     from graphrag_dagster.systems.lego.retrieval.scorer_registry import recipe_scorer
     from graphrag_dagster.systems.lego.search.graph_arrays import path_store_of
     from graphrag_dagster.systems.lego.search.path_index import resources_of
-    from graphrag_dagster.systems.lego.studies.gold_questions import studied_questions
+    from graphrag_dagster.systems.lego.studies.gold_questions import (
+        linked_questions,
+        questions_of,
+        studied_questions,
+    )
     from graphrag_dagster.systems.lego.studies.path_study import (
         recall_variants,
         study_acceleration,
         study_variants,
         switch_variants,
     )
+    from graphrag_dagster.systems.lego.studies.study_runner import given_hops
 
     settings, own = run.settings, run.settings.section(PathSettings)
-    session = run.session("path_studied")
+    session, folder = run.session("path_studied"), run.corpora.folder(run.corpus)
     store = path_store_of(run.warehouse, run.corpus, own.prefilter.prefilter())
-    asked = studied_questions(run.corpora.folder(run.corpus), run.corpus, store, own, session.embedder())
+    asked = studied_questions(folder, run.corpus, store, own, session.embedder())
     asks = settings.asks_model("paths")
     at_once = settings.model.for_role("answer").concurrency if asks else 1
     variants = [*recall_variants(own), *switch_variants(own)]
-    resources = resources_of(session, store, [one.recipe for one in variants], at_once=at_once > 1)
+    recipes = [one.recipe for one in variants]
+    linked = linked_questions(questions_of(folder, own), store, own, session.embedder())
+    resources = resources_of(session, store, recipes, hops=given_hops(linked, recipes))
     engine = settings.engine_of("paths")
     scorer = recipe_scorer(own.recipe("2"), session.embedder())
     frames = [

@@ -17,11 +17,11 @@ from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 _STAGES = (
     Stage(
         "paths",
-        version=2,
+        version=3,
         reads=("marts",),
         sections=("paths",),
-        without_effect=("paths.processes", "paths.studied"),
-        libraries=("bm25s", "scipy", "wordllama"),
+        without_effect=("paths.answering", "paths.processes", "paths.studied"),
+        libraries=("PyStemmer", "scikit-learn", "scipy", "wordllama"),
         made="request",
         users=("paths", "path_asked", "path_judged", "path_studied"),
         switch="paths",

@@ -1,10 +1,13 @@
 """Snapshots that stay open: the newest is shown, and nothing is held that nobody looks at."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from graphrag_dagster.apps.explorer import open_snapshots
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import WarehouseError
@@ -35,6 +38,36 @@ def test_many_may_look_at_once(coast: Path) -> None:
     with ThreadPoolExecutor(8) as many:
         found = list(many.map(lambda _: Explorer("coast", cache=cache).find("harbour"), range(40)))
     assert all(one == found[0] for one in found)
+    cache.close()
+
+
+def test_a_corpus_that_is_slow_to_open_holds_up_no_other(
+    coast: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, warehouse, going = SnapshotCache(), Warehouse(), Event()
+    rows = {table: warehouse.read(table, "coast") for table in (tables.DOCUMENTS, tables.ENTITIES)}
+    warehouse.write_all("slow", rows)
+    publish(warehouse, "slow")
+    opened, begun = open_snapshots.open_snapshot, Event()
+
+    def opening(where: Warehouse, corpus: str) -> AbstractContextManager[open_snapshots.OpenSnapshot]:
+        if corpus == "slow":
+            begun.set()
+            assert going.wait(30)
+        return opened(where, corpus)
+
+    monkeypatch.setattr(open_snapshots, "open_snapshot", opening)
+
+    def look(corpus: str) -> object:
+        with cache.open(warehouse, corpus) as shown:
+            return shown.totals(f"select count(*) as n from {shown[tables.DOCUMENTS]}")
+
+    with ThreadPoolExecutor(3) as many:
+        slow = [many.submit(look, "slow") for _ in range(2)]
+        assert begun.wait(30)
+        assert many.submit(look, "coast").result(10) == {"n": 4}
+        going.set()
+        assert [one.result(10) for one in slow] == [{"n": 4}] * 2
     cache.close()
 
 

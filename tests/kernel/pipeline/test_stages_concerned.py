@@ -68,6 +68,12 @@ PAPER = {"corpus", "resolution", "communities", "reports", "answers", "evaluatio
         ({"context": {"alpha": 2.0}}, {}, {"context"}),
         ({"paths": {"max_ent": 50}}, {}, {"paths"}),
         ({"paths": {"max_ent": 50, "processes": 2}}, {"paths": {"max_ent": 50}}, set()),
+        ({"paths": {"max_ent": 50, "answering": "1"}}, {"paths": {"max_ent": 50}}, set()),
+        (
+            {"coterag": {"profile": "calibrated", "coverage_unit": "phrases"}},
+            {"coterag": {"profile": "calibrated"}},
+            set(),
+        ),
         ({"paths": {"max_ent": 50, "engine": "llm"}}, {"paths": {"max_ent": 50}}, {"paths"}),
     ],
 )

@@ -162,7 +162,7 @@ def test_vectors_of_another_embedder_are_refused() -> None:
     ):
         Vectors.of(frame([[1.0, 0.0]], "old"), "entity_id", "new")
     found = Vectors.of(frame([[1.0, 0.0]]), "entity_id", "chosen")
-    with pytest.raises(GraphragError, match="vector has 3 numbers, those of the index have 2"):
+    with pytest.raises(GraphragError, match="a vector of 3 numbers, but earlier ones have 2"):
         found.similarities(np.ones(3))
     with pytest.raises(GraphragError, match="no numbers"):
         Vectors.of(frame([[float("nan"), 0.0]]), "entity_id", "chosen")

@@ -1,23 +1,33 @@
 """What recall is worth, and what acceleration and additional steps cost, over a corpus of films."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Recipe
 from graphrag_dagster.systems.lego.settings import PathSettings
+from graphrag_dagster.systems.lego.studies import study_runner
 from graphrag_dagster.systems.lego.studies.path_study import (
     METHODS,
+    Preparation,
     recall_variants,
     switch_variants,
     variants_side_by_side,
 )
-from graphrag_dagster.systems.lego.tables import PATH_STUDY
+from graphrag_dagster.systems.lego.studies.study_runner import given_hops
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
+from graphrag_dagster.systems.lego.tables import PATH_QUESTIONS, PATH_STUDY
 from support.commands import Run
 from support.endpoint import ScriptedEndpoint
 from support.films import SETTINGS
 from support.homes import copy_home
+from support.path_graphs import graph_of
 from support.scripted_paths import paths_script
 
 
@@ -27,9 +37,26 @@ def films(home: Path, films_home: Path) -> Path:
     return home / "corpora" / "films"
 
 
-def test_the_command_measures_all_three_parts(films: Path, run: Run) -> None:
+def test_matrices_of_a_walk_belong_to_its_preparation() -> None:
+    store = graph_of([("a", "p", "b"), ("b", "q", "c")])
+    embedder = CorpusEmbedder(shared_static())
+    prepared = Preparation(store, PathOptions(), embedder)
+    prepared.extraction(PathOptions(), scorer_of("static"))
+    transitions = adjacency_of(store, store.resolve_direction(PathOptions().direction))
+    assert "products" in vars(transitions)
+
+
+def test_the_command_measures_all_three_parts(films: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    told_steps: list[tuple[int, bool]] = []
+
+    def hops(questions: pl.DataFrame, recipes: Sequence[Recipe]) -> dict[str, int]:
+        told_steps.append((len(questions), any(one.options.switches.combine for one in recipes)))
+        return given_hops(questions, recipes)
+
+    monkeypatch.setattr(study_runner, "given_hops", hops)
     ended, out, err = run("study", "films", "paths")
     assert ended == 0, out + err
+    assert told_steps == [(len(Warehouse().read(PATH_QUESTIONS, "films")), True)]
     made = Warehouse().read(PATH_STUDY, "films")
     assert set(made["part"]) == {"recall", "acceleration", "switches"}
     asked = dict(made.group_by("part").agg(pl.col("questions").unique()).iter_rows())

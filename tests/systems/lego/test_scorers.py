@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -73,21 +74,25 @@ def test_composed_scores_need_no_text() -> None:
     )
     candidates = texts_of(vocabulary, [[0, 6, 1, 9, 3], [4, 7, 2], [5], [3, 8, 5, 6, 4, 7, 0]])
     scorer = StaticScorer()
-    slots = scorer._pieces.slots(candidates)
-    assert not scorer._pieces.irregular[slots].any()
+    scorer.scores(QUESTION, candidates)
+    tokens = scorer.tokens(candidates)
+    assert "texts" not in vars(candidates)
     tokenizer, _ = StaticEmbedder().model
     read = [len(one.ids) for one in tokenizer.encode_batch(candidates.texts, add_special_tokens=False)]
-    assert scorer.tokens(candidates) == sum(read)
+    assert tokens == sum(read)
 
 
-def test_pieces_are_forgotten_when_there_are_too_many() -> None:
-    vocabulary = Vocabulary([f"label {place}" for place in range(20)], ("p",))
-    scorer, remembering = StaticScorer(most=4), StaticScorer()
-    for start in range(18):
-        candidates = texts_of(vocabulary, [[start, 20, start + 1], [start + 1, 21, start + 2]])
-        assert list(scorer.scores(QUESTION, candidates)) == list(remembering.scores(QUESTION, candidates))
-    other = texts_of(Vocabulary(["Øre Sund"], ("q",)), [[0]])
-    assert scorer.scores(QUESTION, other) == StaticScorer().scores(QUESTION, other)
+@pytest.mark.parametrize("name", ["static", "bm25"])
+def test_a_scorer_knows_nothing_of_what_it_scored_before(name: ScorerName) -> None:
+    graphs = [
+        texts_of(Vocabulary([f"{label} {place}" for place in range(20)], ("led_by",)), [[3, 20, 7], [5]])
+        for label in ("Øre Sund", "harbour")
+    ]
+    scorer = scorer_of(name, relation_words=True)
+    fresh = [list(scorer_of(name, relation_words=True).scores(QUESTION, one)) for one in graphs]
+    with ThreadPoolExecutor(16) as pool:
+        found = pool.map(lambda place: list(scorer.scores(QUESTION, graphs[place % 2])), range(200))
+    assert list(found) == fresh * 100
 
 
 def okapi(question: str, texts: Sequence[str]) -> list[float]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.errors import VectorLengthError
 from graphrag_dagster.kernel.models.cache.leases import pauses_of_waiting
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, vector_key
 from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
@@ -41,6 +41,8 @@ class CachedEmbedder:
         self._namespace = settings.namespace
         self._account = account
         self.name = self._embedder.name
+        if self._namespace:
+            self.name += f" namespace={self._namespace!r}"
         self.at_once = self._embedder.at_once
         self._model = self._embedder.model
         self._leases = account.replies.database.leases
@@ -58,7 +60,8 @@ class CachedEmbedder:
 
         Raises:
             BudgetExhausted: a call might pass a limit of the run.
-            EndpointError: the endpoint cannot be used, or its vectors differ in length or number.
+            EndpointError: the endpoint cannot be used, or its vectors differ in number.
+            VectorLengthError: its vectors are of another length than cached ones.
         """
         vectors: dict[str, NDArray[np.float32]] = {}
         missing, pauses = list(dict.fromkeys(text for text in texts if text.strip())), pauses_of_waiting()
@@ -109,10 +112,7 @@ class CachedEmbedder:
     def _check(self, dimension: int, known: Iterable[NDArray[np.float32]]) -> None:
         other = next((len(vector) for vector in known if len(vector) != dimension), None)
         if other is not None:
-            raise EndpointError(
-                f"{self._model} returned vectors of {dimension} numbers, but cached ones have {other}: "
-                "another model answers under the same name; set model.namespace to a new value"
-            )
+            raise VectorLengthError(dimension, other, self._model)
 
     def _key(self, text: str) -> bytes:
         return vector_key(self._model, self._namespace, text)

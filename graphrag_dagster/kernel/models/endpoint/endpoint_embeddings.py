@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.errors import EndpointError, VectorLengthError
 from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.common.stable_values import unit_rows
 from graphrag_dagster.kernel.models.chat.chat_model import Refused
@@ -134,7 +134,8 @@ class OpenAIEmbedder:
         text that is too long for it is cut, which is said.
 
         Raises:
-            EndpointError: the endpoint cannot be used, or its vectors differ in length or number.
+            EndpointError: the endpoint cannot be used, or its vectors are not as many as the texts.
+            VectorLengthError: its vectors differ in length.
         """
         distinct = sorted({text for text in texts if text.strip()})
         batches = self._batches(distinct or ([] if self._dimension else ["dimension"]))
@@ -142,7 +143,7 @@ class OpenAIEmbedder:
         self._cut = 0
         made = run_in_order(self._embed, batches, calls=self.connection.concurrency)
         for batch, vectors in zip(batches, made, strict=True):
-            self._check(batch, vectors)
+            self._check(vectors)
             rows.update(zip(batch, vectors, strict=True))
         if self._cut:
             were = "text was" if self._cut == 1 else "texts were"
@@ -265,19 +266,16 @@ class OpenAIEmbedder:
             matrix = np.empty((0, 0))
         if not matrix.size or not np.isfinite(matrix).all() or np.abs(matrix).max() > _LARGEST:
             raise EndpointError(
-                f"{self.connection.shown_url} did not return {len(batch)} vectors of one length for as many "
-                f"texts; is {self.model} an embedding model?"
+                f"{self.connection.shown_url} did not return {len(batch)} vectors of one length and of "
+                f"finite numbers for as many texts; is {self.model} an embedding model?"
             )
         return unit_rows(matrix)
 
-    def _check(self, batch: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def _check(self, vectors: NDArray[np.float32]) -> None:
         if self._dimension is None:
             self._dimension = vectors.shape[1]
         if vectors.shape[1] != self._dimension:
-            raise EndpointError(
-                f"{self.model} returned vectors of {vectors.shape[1]} numbers after {self._dimension}, first "
-                f"for {batch[0][:60]!r}"
-            )
+            raise VectorLengthError(vectors.shape[1], self._dimension, self.model)
 
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:
         known = self.capabilities

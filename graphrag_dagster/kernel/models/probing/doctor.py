@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.errors import EndpointError, VectorLengthError
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed
@@ -60,12 +60,17 @@ _CALLS_PER_PROBE = 4
 _LONGEST = Size(prompt=16_000, reply=200)
 
 
-async def examine(settings: CorpusSettings, data: Mapping[RoleName, int] | None = None) -> list[ProbeFinding]:
+async def examine(
+    settings: CorpusSettings,
+    data: Mapping[RoleName, int] | None = None,
+    vector_length: int | None = None,
+) -> list[ProbeFinding]:
     """Probe every distinct model that the settings use, and no other; what fails is a finding, no error.
 
     Args:
         settings: of the corpus.
         data: most tokens of data in a prompt of a task; see :func:`context_length`.
+        vector_length: numbers of the index's vectors by this embedding model; None: there are none.
 
     Returns:
         The findings, model by model; each names its endpoint. None where nothing asks a model.
@@ -80,7 +85,7 @@ async def examine(settings: CorpusSettings, data: Mapping[RoleName, int] | None 
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
         findings += _label_findings(label, await _run_probes(model, settings, tasks, data))
     own = _with_fewer_retries(settings.model.for_role("embed"))
-    embeddings = partial(_embeddings, settings, own)
+    embeddings = partial(_embeddings, settings, own, vector_length)
     vectors = await _run_guarded("embeddings", own.timeout_seconds, embeddings)
     return findings + _label_findings("vectors of text units, entities and reports", vectors)
 
@@ -193,7 +198,9 @@ def _fallback_findings(known: Capabilities) -> list[ProbeFinding]:
     return left
 
 
-async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[ProbeFinding]:
+async def _embeddings(
+    settings: CorpusSettings, own: ModelSettings, vector_length: int | None
+) -> list[ProbeFinding]:
     name, chosen = "embeddings", settings.embeddings
     if not settings.embeds_at_endpoint:
         return [
@@ -210,7 +217,10 @@ async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[Prob
     except EndpointError as error:
         mend = "set embeddings.model, or embeddings.embedder: static, which needs no endpoint"
         return [ProbeFinding(name, "fails", str(error), mend)]
-    return [ProbeFinding(name, "works", f"{chosen.model}: vectors of {vectors.shape[1]} numbers")]
+    found = vectors.shape[1]
+    if vector_length not in {None, found}:
+        return [ProbeFinding(name, "fails", str(VectorLengthError(found, vector_length, chosen.model)))]
+    return [ProbeFinding(name, "works", f"{chosen.model}: vectors of {found} numbers")]
 
 
 def _label_findings(label: str, findings: Iterable[ProbeFinding]) -> list[ProbeFinding]:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.errors import GraphragError, VectorLengthError
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, unit_rows
 from graphrag_dagster.systems.coterag.coterag_options import CoverageRule, Thresholds
 
@@ -76,16 +76,12 @@ class Vectors:
         """Return the cosine of every row with a question's vector; -1 where either is all zeros.
 
         Raises:
-            GraphragError: the question's vector is of another length, hence of another embedder.
+            VectorLengthError: the question's vector is of another length, hence of another embedder.
         """
         if not len(self.ids):
             return np.zeros(0)
         if question.shape != self.matrix.shape[1:]:
-            raise GraphragError(
-                f"the question's vector has {question.size} numbers, those of the index have "
-                f"{self.matrix.shape[1]} ({self.embedder}): they are of two embedders; materialise the "
-                "embeddings again"
-            )
+            raise VectorLengthError(question.size, self.matrix.shape[1], self.embedder)
         asked = unit_rows(question.reshape(1, -1))[0]
         if not asked.any():
             return np.full(len(self.ids), UNLIKE)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from time import perf_counter
 from types import MappingProxyType
 
@@ -10,9 +9,7 @@ import numpy as np
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.registry import asks_model
-from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
-from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.systems.lego.retrieval.path_enumeration import PathRetriever, RetrievedPaths
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
@@ -164,7 +161,6 @@ class InstanceResources:
         selector: selects; None: nobody does.
         embedder: of the corpus, for the scorer of that name.
         reports: of the seeds' communities, where there are any.
-        at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
             all are of ``max_ent``.
         beforehand: what was made of the graph for extractions that look through all of it.
@@ -176,7 +172,6 @@ class InstanceResources:
     selector: PathSelector | None = None
     embedder: CorpusEmbedder | None = None
     reports: SeedReports | None = None
-    at_once: bool = False
     windows: Sequence[WindowRow] = ()
     beforehand: Beforehand = field(default_factory=Beforehand)
     hops: HopPredictor | None = None
@@ -237,8 +232,7 @@ class InstanceResources:
         own = recipe.options
         key = (own.scorer, recipe.scorer_model, own.seed, own.relation_words)
         if key not in self._scorers:
-            made = recipe_scorer(recipe, self.embedder)
-            self._scorers[key] = LockedScorer(made) if self.at_once else made
+            self._scorers[key] = recipe_scorer(recipe, self.embedder)
         return self._scorers[key]
 
 
@@ -255,32 +249,6 @@ def instance_label(recipe: Recipe, engine: str) -> str:
 
 def _only_options(options: PathOptions, names: tuple[str, ...]) -> PathOptions:
     return replace(_NEUTRAL, **{name: getattr(options, name) for name in names})
-
-
-class LockedScorer:
-    """Another scorer, asked by one thread at a time: what scorers remember of a graph changes as they score.
-
-    Args:
-        scorer: which.
-    """
-
-    def __init__(self, scorer: PathScorer) -> None:
-        self._scorer, self._lock = scorer, Lock()
-
-    @property
-    def name(self) -> str:
-        """That of the scorer."""
-        return self._scorer.name
-
-    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
-        """Return one score per candidate [n]; see the port."""
-        with self._lock:
-            return self._scorer.scores(question, candidates)
-
-    def tokens(self, candidates: VerbalizedRows) -> int:
-        """Return the tokens of all candidates."""
-        with self._lock:
-            return self._scorer.tokens(candidates)
 
 
 class ConstrainedSubgraphs(SubgraphExtractor):

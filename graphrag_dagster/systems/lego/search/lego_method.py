@@ -126,14 +126,8 @@ def _places(index: IndexSnapshot, prefilter: Prefilter) -> Mapping[str, int]:
 
 
 def _scorer(search: Search, recipe: Recipe) -> PathScorer:
-    if recipe.options.scorer == "embedder":
-        return recipe_scorer(recipe, search.engines.embedder())
-    return search.index.once(_shared_scorer, recipe)
-
-
-def _shared_scorer(_index: IndexSnapshot, recipe: Recipe) -> PathScorer:
-    """One for all questions: it remembers what it has read of the graph."""
-    return recipe_scorer(recipe)
+    embedder = search.engines.embedder() if recipe.options.scorer == "embedder" else None
+    return recipe_scorer(recipe, embedder)
 
 
 def paths(search: Search) -> Answer:

@@ -46,7 +46,6 @@ def resources_of(
     recipes: Iterable[Recipe],
     reports: SeedReports | None = None,
     *,
-    at_once: bool = False,
     windows: Sequence[WindowRow] = (),
     beforehand: Beforehand | None = None,
     hops: Mapping[str, int] | None = None,
@@ -58,7 +57,6 @@ def resources_of(
         store: the graph.
         recipes: of the instances; what none of them needs is not made.
         reports: of the seeds' communities.
-        at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``.
         beforehand: see :func:`prepared_parts_of`.
         hops: steps of questions, as far as they are told.
@@ -78,7 +76,6 @@ def resources_of(
         session.task(PATH_SELECTOR) if any(recipe.asks_selector for recipe in chosen) else None,
         session.embedder() if embedded else None,
         reports,
-        at_once,
         windows,
         beforehand or Beforehand(),
         KnownHops(hops or {}),

@@ -29,7 +29,7 @@ from graphrag_dagster.systems.lego.subgraphs.community_partition import partitio
 from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import PageRanks
 from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import label_vectors, largest_places
 from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
-from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import WalkTransitions, adjacency_of
 from graphrag_dagster.systems.lego.tables import PATH_STUDY
 
 if TYPE_CHECKING:
@@ -243,7 +243,14 @@ class Preparation:
     @cached_property
     def _transitions(self) -> tuple[Any, float]:
         followed = self._store.resolve_direction(self._options.direction)
-        return _timed(lambda: adjacency_of(self._store, followed))
+
+        def made() -> WalkTransitions:
+            transitions = adjacency_of(self._store, followed)
+            # Else the first question that multiplies by the matrices would wait for them.
+            _ = transitions.products
+            return transitions
+
+        return _timed(made)
 
     @cached_property
     def _partition(self) -> tuple[Any, float]:

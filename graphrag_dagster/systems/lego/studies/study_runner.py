@@ -203,7 +203,6 @@ def _by_threads(
         store,
         chosen,
         reports,
-        at_once=at_once > 1,
         windows=here.windows,
         beforehand=prepared_parts_of(session, here.warehouse, here.corpus, chosen),
         hops=here.hops,

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.errors import GraphragError, VectorLengthError, WarehouseError
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.graph.graph_labels import Places
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
@@ -112,10 +112,16 @@ class TextVectors:
             raise GraphragError(f"{len(self.vectors)} vectors of a graph with {count} texts; make them again")
 
     def nearest(self, vector: NDArray[np.float32], most: int) -> Places:
-        """Return the places of the texts with the highest cosine, best first; equal ones in order."""
+        """Return the places of the texts with the highest cosine, best first; equal ones in order.
+
+        Raises:
+            VectorLengthError: the vector is of another length.
+        """
         most = min(most, len(self.vectors))
         if most <= 0:
             return np.zeros(0, dtype=np.int64)
+        if self.vectors.shape[1] != len(vector):
+            raise VectorLengthError(len(vector), self.vectors.shape[1], self.embedder)
         rough = np.empty(len(self.vectors), dtype=np.float32)
         step = max(_AT_ONCE // max(len(vector), 1), 1)
         for start in range(0, len(rough), step):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.errors import EndpointError, VectorLengthError
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User, vector_key
@@ -109,8 +109,8 @@ def test_keys_of_vectors_depend_on_model_namespace_and_text() -> None:
 def test_vectors_of_another_length_than_the_remembered_are_told(memory: Any) -> None:
     with ScriptedEndpoint(dimension=16) as endpoint:
         memory.embedder(endpoint).embed(TEXTS[:5])
-    said = "embed-1 returned vectors of 8 numbers, .* have 16: .*set model.namespace"
-    with ScriptedEndpoint(dimension=8) as endpoint, pytest.raises(EndpointError, match=said):
+    said = "embed-1 returned a vector of 8 numbers, .* have 16: .*set model.namespace"
+    with ScriptedEndpoint(dimension=8) as endpoint, pytest.raises(VectorLengthError, match=said):
         memory.embedder(endpoint).embed(TEXTS)
 
 

@@ -1,12 +1,29 @@
 import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
+from graphrag_dagster.errors import CorpusError, QuestionError, VectorLengthError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.retrieval.entity_linking import SURE
+from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files
+from graphrag_dagster.service.settings import ServiceSettings
+from support.commands import Run
+from support.endpoint import ScriptedEndpoint
+from support.homes import copy_home, enter_home
+from support.modelled import write_modelled
+from support.served import serving
 
 QUESTION = "Who led the Dockers Union?"
 FACT = "Hanna Quill led the Dockers Union."
@@ -158,3 +175,134 @@ def test_what_cannot_be_opened_says_so(index: Index) -> None:
         Index.open("nowhere")
     with pytest.raises((WarehouseError, CorpusError)):
         Index.open("../coast")
+
+
+#: Of each kind that ``auto`` tells apart, about different names.
+THREADED = (
+    *(QUESTION, "What are the main themes?", "How many people are there?", "Who founded Tallow Marine?"),
+    *("Where did Orrin Vask meet Selma Dray?", "What did Piet Lund say to the Northern Council?"),
+    *("Who built a turbine at Skerry Point?", "What did the Ellery Gazette report?"),
+)
+_MODEL = """
+engine: llm
+coterag: {{profile: calibrated}}
+model: {{base_url: "{}", name: scripted}}
+search: {{routing: model, decompose: true, sql: model}}
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as made:
+        yield made
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads take turns a thousand times as often as they usually do."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(usual / 1000)
+    yield
+    sys.setswitchinterval(usual)
+
+
+def told(index: Index, question: str, method: str) -> dict[str, Any]:
+    """An answer but for what depends on the clock and on who asked first."""
+    return {**index.ask(question, method=method).to_dict(), "seconds": None, "usage": None}
+
+
+@pytest.mark.usefixtures("eager_threads")
+@pytest.mark.parametrize(
+    ("method", "by_model"),
+    [
+        (one.name, by_model)
+        for one in declared_methods()
+        for by_model in (False, True)
+        if by_model or not one.needs_model
+    ],
+)
+def test_sixteen_threads_are_answered_as_one_is(
+    coterag_home: Path, home: Path, endpoint: ScriptedEndpoint, method: str, by_model: bool
+) -> None:
+    copy_home(coterag_home, home)
+    if by_model:
+        (home / "corpora" / "coast" / "corpus.yaml").write_text(_MODEL.format(endpoint.url), encoding="utf-8")
+    # Nobody has asked this snapshot yet.
+    for kind in all_derived_files():
+        for folder in (home / "warehouse").rglob(kind.folder):
+            shutil.rmtree(folder)
+    fresh, again = Index.open("coast"), Index.open("coast")
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda question: told(fresh, question, method), THREADED * 2))
+    assert found == [told(again, question, method) for question in THREADED] * 2
+
+
+def test_questions_at_once_over_http_are_answered_as_one_after_another(
+    coterag_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter_home(monkeypatch, coterag_home)
+    settings = ServiceSettings(port=0, max_asks=16, queue_seconds=60.0)
+    with serving(None, settings) as url, httpx2.Client(base_url=url, timeout=60.0) as client:
+
+        def ask(question: str) -> object:
+            response = client.post("/corpora/coast/ask", json={"question": question, "method": "paths"})
+            return {**response.json(), "seconds": None, "usage": None}
+
+        with ThreadPoolExecutor(16) as pool:
+            found = list(pool.map(ask, THREADED * 4))
+        assert found == [ask(question) for question in THREADED] * 4
+
+
+#: Numbers of a vector when the corpus was indexed, and of those that the endpoint gives later.
+_BEFORE, _LATER = 16, 8
+
+
+def test_vectors_of_another_length_are_told_with_the_way_out(
+    modelled_home: Path, home: Path, run: Run
+) -> None:
+    copy_home(modelled_home, home)
+    said = f"returned a vector of {_LATER} numbers, but earlier ones have {_BEFORE}: .*set model.namespace"
+    with ScriptedEndpoint(dimension=_LATER) as endpoint:
+        folder = write_modelled(home / "corpora", endpoint)
+        made = Index.open("coast")
+        for method in ("auto", "local", "drift", "basic", "paths", "graph", "SS"):
+            with pytest.raises(VectorLengthError, match=said):
+                made.ask(QUESTION, method=method)
+        for method in Index.methods("coast"):
+            with suppress(VectorLengthError):
+                assert made.ask(QUESTION, method=method)
+        with serving(None, ServiceSettings(port=0)) as url:
+            told = httpx2.post(f"{url}/corpora/coast/ask", json={"question": QUESTION}, timeout=60.0)
+        assert told.status_code == 409
+        assert re.search(said, told.json()["error"]["message"])
+        code, out, _ = run("doctor", "coast", "--json")
+        assert code == 1
+        assert re.search(said, out)
+        (folder / "new.txt").write_text("Ole Brenn bought the mill at Hebdon.", encoding="utf-8")
+        code, _, errors = run("index", "coast")
+        assert code == 1
+        assert re.search(said, errors)
+        assert "Traceback" not in errors
+        settings = (folder / "corpus.yaml").read_text(encoding="utf-8")
+        (folder / "corpus.yaml").write_text(settings + '  namespace: "2"\n', encoding="utf-8")
+        assert run("index", "coast")[0] == 0
+        assert run("doctor", "coast")[0] == 0
+        assert "Hebdon" in Index.open("coast").ask("Who bought the mill?", method="basic").text
+
+
+@pytest.mark.parametrize("place", ["/dev/null/cache/replies.sqlite", "."])
+def test_a_question_that_asks_no_model_needs_no_cache_of_replies(
+    coterag_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    copy_home(coterag_home, home)
+    monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / place))
+    index = Index.open("coast")
+    for method in declared_methods():
+        assert method.needs_model or index.ask(QUESTION, method=method.name)
+    assert index.search_entities("Hanna Quill", 1)
+    assert len(index.embed(["a harbour"])) == 1
+    (home / "corpora" / "coast" / "corpus.yaml").write_text(
+        _MODEL.format("http://127.0.0.1:9"), encoding="utf-8"
+    )
+    with pytest.raises(CacheFileError, match="cannot be used as the LLM cache"):
+        Index.open("coast").ask(QUESTION, method="basic")
