@@ -161,7 +161,8 @@ class ExtractiveAnswerer:
                 chosen.append(point)
         chosen = in_reading_order(chosen, _TOP)
         quotes = tuple(quote for point in chosen for quote in point.quotes)
-        return FinalAnswer(lay_out(chosen), self.engine, quotes)
+        text, layout = lay_out(chosen)
+        return FinalAnswer(text, self.engine, quotes, layout=layout)
 
     def answer(
         self,
@@ -289,7 +290,8 @@ def _partials_of_points(
 def _partial_answer(points: Sequence[Point], score: int) -> PartialAnswer:
     quotes = tuple(quote for point in points for quote in point.quotes)
     rows = tuple(dict.fromkeys(row for _, row, _ in quotes))
-    return PartialAnswer(lay_out(points), score if points else 0, rows, quotes, points=tuple(points))
+    text, layout = lay_out(points)
+    return PartialAnswer(text, score if points else 0, rows, quotes, points=tuple(points), layout=layout)
 
 
 def _sentence_limit(response_type: str) -> int:

@@ -159,8 +159,8 @@ def without_sources(text: str) -> str:
 
 
 def headed(answer: Answer) -> str:
-    """Return the text of an answer, under its heading where it has one."""
-    return f"{answer.heading}\n\n{answer.text}" if answer.heading else answer.text
+    """Return the text of an answer, under its heading where it has one, with its marks in bold."""
+    return f"{answer.heading}\n\n{answer.text_in_bold}" if answer.heading else answer.text_in_bold
 
 
 def listed_sources(answer: Answer) -> str:

@@ -68,11 +68,11 @@ export function supportCounts(answer) {
 /**
  * The same in a sentence.
  * @param {AnswerBody} answer
- * @returns {string} empty where there are no statements
+ * @returns {string} empty where there are no statements, and where a query was run: nothing judged its result
  */
 export function supportSentence(answer) {
   const counts = supportCounts(answer);
-  if (!counts.all) return "";
+  if (!counts.all || answer.query) return "";
   const parts = [
     counts.not ? `${number(counts.not)} not supported` : "",
     counts.partly ? `${number(counts.partly)} partly supported` : "",
