@@ -159,7 +159,7 @@ def _engines(search: Search) -> CoteragEngines:
 
 
 def _final(answer: EvidenceAnswer) -> FinalAnswer:
-    return FinalAnswer(answer.text, answer.engine, answer.quotes)
+    return FinalAnswer(answer.text, answer.engine, answer.quotes, layout=answer.layout)
 
 
 def _with_refusal(answer: Answer, made: CoteragAnswer) -> Answer:
