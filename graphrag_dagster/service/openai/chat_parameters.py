@@ -33,6 +33,7 @@ class ChatBody(Lenient):
     )
     tools: list[Any] | None = Field(None, description="ignored; none is ever called")
     tool_choice: str | dict[str, Any] | None = Field(None, description="`auto` or `none`")
+    function_call: str | dict[str, Any] | None = Field(None, description="as `tool_choice`")
     logprobs: bool | None = Field(None, description="false; there are none")
     modalities: list[str] | None = Field(None, description="`text`")
 
@@ -47,8 +48,9 @@ class ChatBody(Lenient):
         for name in ("max_tokens", "max_completion_tokens"):
             if (most := getattr(self, name)) is not None and most < 1:
                 raise _unsupported(name, "must be 1 or more")
-        if self.tool_choice not in (None, "auto", "none"):
-            raise _unsupported("tool_choice", "must be auto or none: no tool is ever called")
+        for name in ("tool_choice", "function_call"):
+            if getattr(self, name) not in (None, "auto", "none"):
+                raise _unsupported(name, "must be auto or none: no tool is ever called")
         if self.logprobs:
             raise _unsupported("logprobs", "must be false: an answer has no probabilities of tokens")
         if set(self.modalities or ()) - {"text"}:

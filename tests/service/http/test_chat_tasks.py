@@ -163,7 +163,12 @@ def test_a_title_is_made_of_the_words_of_the_question(question: str, title: str)
         [("system", "Generate a short title above each answer of this conversation."), "Who led the union?"],
         ["### Task: list\nWhat did the council decide?"],
         ["Summarize the discussion of the council about the quay in 200 words or less."],
-        ["Who took part?", ("assistant", ANSWER), "What was the dispute?", ("system", "Summarize your answer to the question.")],
+        [
+            "Who took part?",
+            ("assistant", ANSWER),
+            "What was the dispute?",
+            ("system", "Summarize your answer to the question."),
+        ],
         [
             "### Task:\nRespond to the user query using the provided context.\n<context>Quay</context>\nWho built it?"
         ],

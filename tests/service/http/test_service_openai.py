@@ -154,6 +154,7 @@ def test_a_reply_ends_where_the_request_says(
         ("response_format", {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}),
         ("tool_choice", "required"),
         ("tool_choice", {"type": "function", "function": {"name": "look_up"}}),
+        ("function_call", {"name": "look_up"}),
         ("logprobs", True),
         ("modalities", ["text", "audio"]),
     ],
