@@ -12,6 +12,8 @@ from graphrag_dagster.service.openai.chat_messages import ChatMessage, Lenient, 
 from graphrag_dagster.service.request_models import FILTERS
 
 _ENCODING = "cl100k_base"
+#: Most stop sequences of a request, and characters of one: each is looked for in every piece of a reply.
+_STOPS, _LONGEST_STOP = 16, 1_000
 
 
 class ChatBody(Lenient):
@@ -48,6 +50,8 @@ class ChatBody(Lenient):
         for name in ("max_tokens", "max_completion_tokens"):
             if (most := getattr(self, name)) is not None and most < 1:
                 raise _unsupported(name, "must be 1 or more")
+        if len(self._stops) > _STOPS or any(len(stop) > _LONGEST_STOP for stop in self._stops):
+            raise _unsupported("stop", f"must be at most {_STOPS} texts of {_LONGEST_STOP:,} characters")
         for name in ("tool_choice", "function_call"):
             if getattr(self, name) not in (None, "auto", "none"):
                 raise _unsupported(name, "must be auto or none: no tool is ever called")
@@ -68,9 +72,12 @@ class ChatBody(Lenient):
     @property
     def limit(self) -> "ReplyLimit":
         """What cuts the reply."""
-        stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
         most = self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
-        return ReplyLimit(most, [stop for stop in stops if stop])
+        return ReplyLimit(most, [stop for stop in self._stops if stop])
+
+    @property
+    def _stops(self) -> list[str]:
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
 
 def _unsupported(name: str, told: str) -> Refusal:

@@ -154,6 +154,8 @@ def test_a_reply_ends_where_the_request_says(
         ("response_format", {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}),
         ("tool_choice", "required"),
         ("tool_choice", {"type": "function", "function": {"name": "look_up"}}),
+        ("stop", ["a"] * 17),
+        ("stop", "a" * 1001),
         ("function_call", {"name": "look_up"}),
         ("logprobs", True),
         ("modalities", ["text", "audio"]),
