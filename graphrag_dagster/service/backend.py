@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
-from graphrag_dagster.errors import GraphragError, QuestionError
+from graphrag_dagster.errors import EngineError, GraphragError, PluginError, QuestionError
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.service.error_responses import Refusal
 from graphrag_dagster.service.open_indexes import IndexCache, Library, OpenIndex, real_library
@@ -123,9 +123,18 @@ class Backend:
         return await self.runner.do(lambda: index.embed(texts, queries=queries))
 
     async def embed_here(self, name: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of texts by an embedder that needs no corpus; see :meth:`embed`."""
+        """Return vectors of texts by an embedder that needs no corpus; see :meth:`embed`.
+
+        Raises:
+            QuestionError: the embedder is not installed here.
+        """
         library, _ = await self._library()
-        return await self.runner.do(lambda: library.embed_here(name, texts))
+        try:
+            return await self.runner.do(lambda: library.embed_here(name, texts))
+        except PluginError:
+            raise
+        except EngineError as error:
+            raise QuestionError(str(error)) from error
 
     async def entities(self, corpus: str, query: str, limit: int) -> EntityList:
         """Return the entities that fit a query best."""

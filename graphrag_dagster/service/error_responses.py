@@ -73,13 +73,19 @@ class Refusal(Exception):
     """A request that gets no answer."""
 
     def __init__(
-        self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        kind: str,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        param: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.kind = kind
         self.message = message
         self.headers = dict(headers or {})
+        self.param = param
 
 
 class ClientDisconnected(Exception):
@@ -138,7 +144,7 @@ def error_body(path: str, refusal: Refusal) -> dict[str, Any]:
     kind = _OPENAI_TYPES.get(refusal.status) or (
         "server_error" if refusal.status >= 500 else "invalid_request_error"
     )
-    detail = OpenAIErrorDetail(type=kind, message=message, code=refusal.kind)
+    detail = OpenAIErrorDetail(type=kind, message=message, param=refusal.param, code=refusal.kind)
     return OpenAIErrorBody(error=detail).model_dump()
 
 
@@ -187,7 +193,11 @@ def add_handlers(app: FastAPI) -> None:
         if not isinstance(error, HTTPException):
             return error_response(request.url.path, refusal_of(error))
         kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-        refusal = Refusal(error.status_code, kind, str(error.detail), error.headers)
+        told = _no_route(request.url.path) if error.status_code == 404 else str(error.detail)
+        headers = dict(error.headers or {})
+        if headers.get("Allow") == "GET":
+            headers["Allow"] = "GET, HEAD"
+        refusal = Refusal(error.status_code, kind, told, headers)
         return error_response(request.url.path, refusal)
 
     async def gone(request: Request, error: Exception) -> Response:  # noqa: ARG001 - the handler's signature.
@@ -198,6 +208,21 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, malformed)
     app.add_exception_handler(HTTPException, unrouted)
     app.add_exception_handler(ClientDisconnected, gone)
+
+
+#: Where OpenAI clients call without the prefix.
+_OF_OPENAI = frozenset({"/chat/completions", "/completions", "/embeddings", "/models", "/responses"})
+
+
+def _no_route(path: str) -> str:
+    if path in _OF_OPENAI:
+        return f"there is no route {path}; set the client's base URL to this server's address and /v1"
+    if path.startswith(OPENAI_PREFIX):
+        return (
+            f"there is no route {path}; there are POST /v1/chat/completions, POST /v1/embeddings and "
+            "GET /v1/models"
+        )
+    return "there is no such route; /openapi.json has them all"
 
 
 class UnhandledErrors:

@@ -56,6 +56,26 @@ class BrowserHeaders:
         await self._app(scope, receive, with_headers)
 
 
+class HeadAsGet:
+    """Answers HEAD on every route as GET, without the body; a stream that is asked for so ends at once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body", "body": b""})
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
 #: Bytes of an answer that is worth to be compressed, and how hard that is tried.
 _COMPRESSED_FROM, _COMPRESSION = 1_000, 5
 
@@ -106,6 +126,7 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     add_handlers(app)
     # The last one added is the first to see a request. What is sent event by event is left as it is.
     app.add_middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=_COMPRESSION)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, seconds=settings.request_seconds)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(UnhandledErrors)

@@ -23,6 +23,7 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
 from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
 from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Turn, Usage
+from graphrag_dagster.kernel.text.markup_spans import Span
 
 METHODS = f"{describe_methods(methods().values())}; default: as the settings of the corpus say"
 LEVELS = (
@@ -158,6 +159,9 @@ class AnswerBody(BaseModel):
     )
     heading: str = Field(
         description="a notice to show above the text, such as that no model was used; may be empty"
+    )
+    marks: tuple[Span, ...] = Field(
+        description="the words of the text that answer the question, in code points; never in a link or code"
     )
     calls: int
     partly_supported: int

@@ -279,18 +279,16 @@ def fold(text: str) -> str:
 def place_of(text: str, word: str) -> Span | None:
     """Return where a word first stands in a text, whatever its case and accents; None where it does not."""
     parts = [_folded_character(character) for character in text]
-    start = "".join(parts).find(fold(word))
-    if start < 0 or not word:
+    wanted = fold(word)
+    start = "".join(parts).find(wanted) if wanted else -1
+    if start < 0:
         return None
-    ends = start + len(fold(word))
-    length, first = 0, None
-    for place, part in enumerate(parts):
-        if first is None and length + len(part) > start:
-            first = place
-        length += len(part)
-        if first is not None and length >= ends:
-            return Span(first, place + 1)
-    return None
+    origins = [place for place, part in enumerate(parts) for _ in part]
+    end = origins[start + len(wanted) - 1] + 1
+    # Accents that stand behind their letter belong to it.
+    while end < len(parts) and not parts[end]:
+        end += 1
+    return Span(origins[start], end)
 
 
 def _folded_character(character: str) -> str:

@@ -107,7 +107,7 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
     if answer.heading:
         OUT.print(answer.heading, style="dim")
         OUT.print()
-    OUT.print(markdown(answer.text))
+    OUT.print(markdown(answer.text_in_bold))
     OUT.print()
     _print_sources(answer)
     for problem in answer.problems:

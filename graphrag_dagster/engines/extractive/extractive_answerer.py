@@ -23,7 +23,7 @@ from graphrag_dagster.engines.extractive.sentence_selection import (
     sentences_of,
 )
 from graphrag_dagster.engines.extractive.unanswerable import lacks_amount, missing_subject
-from graphrag_dagster.errors import EngineError
+from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Embedder
@@ -82,7 +82,7 @@ class ExtractiveAnswerer:
         multilingual: compares questions with sentences of other languages; None: words alone do.
 
     Raises:
-        EngineError: the form asks for what quotations cannot give.
+        QuestionError: the form asks for what quotations cannot give.
     """
 
     engine: Final[Engine] = "extractive"
@@ -100,7 +100,7 @@ class ExtractiveAnswerer:
         self._cross_encoder = cross_encoder
         self._most = _sentence_limit(own.response_type) if own.response_type else None
         if own.general_knowledge:
-            raise EngineError(
+            raise QuestionError(
                 "the extractive engine quotes the documents and knows nothing of the world; leave general "
                 "knowledge out, or set search.engine: llm"
             )
@@ -161,7 +161,8 @@ class ExtractiveAnswerer:
                 chosen.append(point)
         chosen = in_reading_order(chosen, _TOP)
         quotes = tuple(quote for point in chosen for quote in point.quotes)
-        return FinalAnswer(lay_out(chosen), self.engine, quotes)
+        text, layout = lay_out(chosen)
+        return FinalAnswer(text, self.engine, quotes, layout=layout)
 
     def answer(
         self,
@@ -289,13 +290,14 @@ def _partials_of_points(
 def _partial_answer(points: Sequence[Point], score: int) -> PartialAnswer:
     quotes = tuple(quote for point in points for quote in point.quotes)
     rows = tuple(dict.fromkeys(row for _, row, _ in quotes))
-    return PartialAnswer(lay_out(points), score if points else 0, rows, quotes, points=tuple(points))
+    text, layout = lay_out(points)
+    return PartialAnswer(text, score if points else 0, rows, quotes, points=tuple(points), layout=layout)
 
 
 def _sentence_limit(response_type: str) -> int:
     most = most_sentences(response_type, _IN_ANSWER)
     if most is None:
-        raise EngineError(
+        raise QuestionError(
             f"the extractive engine quotes sentences and cannot give {response_type!r}; ask for a single "
             f"sentence, for 2 to {_IN_ANSWER} sentences or a list of so many points, or for multiple "
             "paragraphs, or set search.engine: llm"

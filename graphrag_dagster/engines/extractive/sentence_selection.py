@@ -4,6 +4,7 @@ import datetime
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,8 @@ from graphrag_dagster.kernel.retrieval.sentence_relevance import (
     asks_for_statements,
 )
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Point, Quote
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Layout, Point, Quote
+from graphrag_dagster.kernel.text.marked_words import MarkupSpans
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before, mark_behind
 from graphrag_dagster.kernel.text.quotable_sentences import (
     SentenceLine,
@@ -155,8 +157,8 @@ def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[RankedSentence
     ]
 
 
-#: Kinds of things that are short enough to stand in bold.
-_BOLD_LAYOUT = frozenset({"person", "time", "number", "money", "place"})
+#: Kinds of things that are short enough to be marked in a sentence.
+_MARKED = frozenset({"person", "time", "number", "money", "place"})
 
 
 def in_reading_order(points: Sequence[Point], first: int) -> list[Point]:
@@ -167,23 +169,39 @@ def in_reading_order(points: Sequence[Point], first: int) -> list[Point]:
     return ordered
 
 
-def lay_out(points: Sequence[Point]) -> str:
-    """Return points as paragraphs of cited sentences; those after one another under one heading join."""
-    blocks: list[tuple[str, list[str]]] = []
+def lay_out(points: Sequence[Point]) -> tuple[str, Layout]:
+    """Return points as paragraphs of cited sentences, and where these stand in them.
+
+    Those after one another under one heading join.
+    """
+    text, heading = "", None
+    quotations: list[Span] = []
+    marks: list[Span] = []
     for point in points:
         label = LABELS[point.kind]
-        cited = [f"{text} [Data: {label} ({row})]" for text, row, _ in point.quotes]
-        if blocks and blocks[-1][0] == point.heading:
-            blocks[-1][1].extend(cited)
-        else:
-            blocks.append((point.heading, cited))
-    return "\n\n".join(f"**{heading}**\n\n{' '.join(cited)}" for heading, cited in blocks)
+        for (said, row, _), mark in zip_longest(point.quotes, point.marks):
+            if heading == point.heading:
+                text += " "
+            else:
+                heading = point.heading
+                text += ("\n\n" if text else "") + f"{_heading_line(heading)}\n\n"
+            start = len(text)
+            quotations.append(Span(start, start + len(said)))
+            if mark:
+                marks.append(Span(start + mark.start, start + mark.end))
+            text += f"{said} [Data: {label} ({row})]"
+    return text, Layout(tuple(quotations), tuple(marks))
+
+
+def _heading_line(heading: str) -> str:
+    # An address, or asterisks of its own, would run into the signs of bold.
+    return f"### {heading}" if "://" in heading or "*" in heading else f"**{heading}**"
 
 
 def answering_words(
     sentence: str, wanted: AnswerType, known: Collection[str], office: Office | None = None
-) -> str:
-    """Return the sentence with the first thing that answers in bold; unchanged where none is told.
+) -> Span | None:
+    """Return where in a sentence the first thing stands that answers; None where none can be marked.
 
     Args:
         sentence: as quoted.
@@ -191,8 +209,8 @@ def answering_words(
         known: stems of the question's words, which answer nothing.
         office: whose holder the question asks for, if it does; no other name answers.
     """
-    if wanted.kind not in _BOLD_LAYOUT or "*" in sentence:
-        return sentence
+    if wanted.kind not in _MARKED:
+        return None
     start = speaker_before(sentence)[1]
     said = sentence[start:]
     if office:
@@ -201,11 +219,12 @@ def answering_words(
         things = numbers_of(said, wanted.noun)
     else:
         things = things_of_type(wanted.kind, said, wanted.noun)
+    inside = MarkupSpans(sentence)
     for span in things:
-        if is_new(said[span.start : span.end], known):
-            first, last = start + span.start, start + span.end
-            return f"{sentence[:first]}**{sentence[first:last]}**{sentence[last:]}"
-    return sentence
+        whole = Span(start + span.start, start + span.end)
+        if is_new(said[span.start : span.end], known) and not inside.hidden(whole):
+            return inside.whole_words(whole)
+    return None
 
 
 def is_new(thing: str, known: Collection[str]) -> bool:
@@ -224,8 +243,8 @@ _BY_SPEAKER = 1.6
 _OF_FAVOURED = 1.6
 #: Words of a name that stand for a speaker whose label has more, such as a title or an initial.
 _FULL = 2
-#: How many have the words that answer in bold, and keep their places.
-_BOLD = 3
+#: How many have the words that answer marked, and keep their places.
+_FIRST = 3
 
 
 def sentence_values(
@@ -388,8 +407,8 @@ def points_of_each(
     points = []
     for heading, one in found:
         text, row, quote = one.quotation
-        told = answering_words(text, wanted, known, office)
-        points.append(Point(heading, ((told, row, quote),), 0.0, one.row.kind, apart=True))
+        mark = answering_words(text, wanted, known, office)
+        points.append(Point(heading, ((text, row, quote),), 0.0, one.row.kind, apart=True, marks=(mark,)))
     return points
 
 
@@ -437,13 +456,11 @@ def points(
             length -= len(one.text)
             continue
         taken += [words(other.text) for other in group]
-        bold = len(chosen) < _BOLD
-        quotes = tuple(
-            (answering_words(words, wanted, known, office) if bold else words, row, quote)
-            for words, row, quote in (other.quotation for other in group)
-        )
-        chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind))
-    return in_reading_order(chosen, _BOLD)
+        quotes = tuple(other.quotation for other in group)
+        is_first = len(chosen) < _FIRST
+        marks = [answering_words(text, wanted, known, office) for text, _, _ in quotes if is_first]
+        chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind, marks=tuple(marks)))
+    return in_reading_order(chosen, _FIRST)
 
 
 def _previous_sentence(sentences: Sequence[RankedSentence], place: int) -> RankedSentence | None:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -70,15 +70,9 @@ def words_with_case(text: str) -> WordForms:
     written: list[str] = []
     spans: list[tuple[int, int]] = []
     begins: list[bool] = []
-    at_start, east_asian = True, has_east_asian(text)
+    at_start = True
     for piece in re.finditer(r"\S+", text):
-        piece_spans = [
-            (match.start() + start, match.start() + end)
-            for match in _WORD.finditer(piece[0])
-            for start, end in (pairs(match[0]) if east_asian else [(0, len(match[0]))])
-        ]
-        for position, word in enumerate(words(piece[0])):
-            start, end = piece_spans[position] if position < len(piece_spans) else (0, len(piece[0]))
+        for word, start, end in _words_in_place(piece[0]):
             folded.append(word)
             written.append(piece[0][start:end])
             spans.append((piece.start() + start, piece.start() + end))
@@ -86,6 +80,22 @@ def words_with_case(text: str) -> WordForms:
             at_start = False
         at_start = at_start or bool(_SENTENCE_END.search(piece[0]))
     return WordForms(tuple(folded), tuple(written), tuple(begins), tuple(spans), text)
+
+
+def _words_in_place(piece: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the folded words of a piece, and where they stand in it: folding may change how many characters
+    there are.
+    """
+    characters = [fold(character) for character in piece]
+    origins = [place for place, folded in enumerate(characters) for _ in folded]
+    whole = _POSSESSIVE.sub("  ", "".join(characters))
+    east_asian = has_east_asian(piece)
+    for found in _WORD.finditer(whole):
+        for start, end in pairs(found[0]) if east_asian else [(0, len(found[0]))]:
+            first, last = origins[found.start() + start], origins[found.start() + end - 1] + 1
+            while last < len(piece) and not characters[last]:
+                last += 1
+            yield found[0][start:end], first, last
 
 
 # The tokens and stop words of bm25s, whose import takes a tenth of a second.

@@ -89,8 +89,13 @@ DOCUMENTS = Table(
         column(
             "title", "VARCHAR", "Title given by the file, else the heading it begins with, else the file name"
         ),
-        column("text", "VARCHAR", "The document's text"),
-        column("characters", "INTEGER", "Length of the text in characters"),
+        column(
+            "text",
+            "VARCHAR",
+            "The document's text as read: of text files the file's own characters, without front matter and "
+            "byte order mark, with line ends as one character; of other files what their reader makes of them",
+        ),
+        column("characters", "INTEGER", "Length of the text in code points"),
         column("date", "VARCHAR", "Date given by the file", nullable=True),
         column("metadata", "VARCHAR", "Other columns or properties, as a JSON object"),
     ),

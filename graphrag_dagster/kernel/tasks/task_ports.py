@@ -372,6 +372,7 @@ class Point:
 
     ``quotes``: triples of the displayed sentence, the id of its row and its position. ``value``: how well it
     answers, on any scale. ``apart``: it stands for a document of its own, even if it reads like another.
+    ``marks``: of each sentence the characters that answer the question, None without any; empty for none.
     """
 
     heading: str
@@ -379,11 +380,22 @@ class Point:
     value: float
     kind: ContextKind = "report"
     apart: bool = False
+    marks: tuple[Span | None, ...] = ()
 
     def renumbered(self, numbers: Mapping[int, int]) -> "Point":
         """Return the point with new row ids; sentences of rows without one are dropped."""
-        quotes = tuple((text, numbers[row], quote) for text, row, quote in self.quotes if row in numbers)
-        return replace(self, quotes=quotes)
+        kept = [place for place, (_, row, _) in enumerate(self.quotes) if row in numbers]
+        every = [(text, numbers.get(row, 0), quote) for text, row, quote in self.quotes]
+        marks = tuple(self.marks[place] for place in kept) if self.marks else ()
+        return replace(self, quotes=tuple(every[place] for place in kept), marks=marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the quotations of a text stand, and in them the words that answer the question."""
+
+    quotations: tuple[Span, ...] = ()
+    marks: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +404,7 @@ class PartialAnswer:
 
     ``units`` are the ids it cites, ``kind`` the name of their kind in citations. ``general_knowledge``:
     sentences with the mark of :mod:`graphrag_dagster.kernel.tasks.answer_form` are the model's own knowledge.
-    ``points`` (extractive engine) are the source of the text.
+    ``points`` (extractive engine) are the source of the text, and ``layout`` is where they stand in it.
     """
 
     text: str
@@ -404,6 +416,7 @@ class PartialAnswer:
     kind: ContextKind = "report"
     general_knowledge: bool = False
     points: tuple[Point, ...] = ()
+    layout: Layout = field(default_factory=Layout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +424,7 @@ class FinalAnswer:
     """A reduced answer; the text has citations such as ``[Data: Reports (1, 2)]`` with local ids.
 
     ``quotes`` (extractive engine): triples of a sentence, the id of its unit and its position.
-    ``general_knowledge``: see :class:`PartialAnswer`.
+    ``general_knowledge``, ``layout``: see :class:`PartialAnswer`.
     """
 
     text: str
@@ -419,6 +432,7 @@ class FinalAnswer:
     quotes: tuple[tuple[str, int, Quote | None], ...] = ()
     usage: Usage = field(default_factory=Usage)
     general_knowledge: bool = False
+    layout: Layout = field(default_factory=Layout)
 
 
 @dataclass(frozen=True, slots=True)

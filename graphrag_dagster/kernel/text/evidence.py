@@ -77,6 +77,9 @@ class _Evidence(ABC):
 class Words(_Evidence):
     """Characters ``start_char`` to ``end_char`` of a document's text, with their text as ``quotation``.
 
+    They count code points of the column ``text`` of ``corpus.documents``, which is the text as it was read:
+    without front matter and byte order mark, with line ends as one character.
+
     ``before`` and ``after`` are the rest of the sentences that the words touch. ``exact``: the words
     themselves are known; otherwise they are the whole text unit that a row came from, or those of its
     sentences that name both ends of a relationship.

@@ -15,7 +15,6 @@ from graphrag_dagster.kernel.questions.document_filters import ALL
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.error_responses import OPENAI_PREFIX, Refusal, documented_errors, error_body
 from graphrag_dagster.service.openai.chat_messages import (
-    ChatBody,
     ChatCompletion,
     ChatUsage,
     Choice,
@@ -28,6 +27,7 @@ from graphrag_dagster.service.openai.chat_messages import (
     listed_sources,
     question_of,
 )
+from graphrag_dagster.service.openai.chat_parameters import ChatBody, ReplyLimit
 from graphrag_dagster.service.openai.chat_tasks import task_reply
 from graphrag_dagster.service.openai.embedding_routes import DOCUMENTS, QUERIES
 from graphrag_dagster.service.question_stream import (
@@ -58,7 +58,7 @@ def usage_of(answer: Answer) -> ChatUsage:
 class Chunks:
     """Renders what is heard of one answer as chunks of a chat completion."""
 
-    def __init__(self, model: str, *, with_usage: bool) -> None:
+    def __init__(self, model: str, limit: ReplyLimit, *, with_usage: bool) -> None:
         self._head = {
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion.chunk",
@@ -66,6 +66,7 @@ class Chunks:
             "model": model,
         }
         self._with_usage = with_usage
+        self._limit = limit
         self._marks = MarkFilter()
         self._begun = self._spoken = False
 
@@ -86,15 +87,18 @@ class Chunks:
         return [*self._text(text + listed_sources(answer)), *self._end(usage_of(answer))]
 
     def _end(self, used: ChatUsage) -> list[bytes]:
-        events = [self._chunk({}, finish_reason="stop")]
+        events = [*self._sent(self._limit.rest()), self._chunk({}, finish_reason=self._limit.finish)]
         if self._with_usage:
             events.append(event({**self._head, "choices": [], "usage": used.model_dump()}))
         return [*events, _DONE]
 
     def _text(self, text: str) -> list[bytes]:
+        self._spoken = self._spoken or bool(text)
+        return self._sent(self._limit.feed(text))
+
+    def _sent(self, text: str) -> list[bytes]:
         if not text:
             return []
-        self._spoken = True
         delta = {"content": text} if self._begun else {"role": "assistant", "content": text}
         self._begun = True
         return [self._chunk(delta)]
@@ -104,14 +108,14 @@ class Chunks:
         return event({**self._head, "choices": [choice]})
 
 
-def completion(model: str, text: str, used: ChatUsage) -> ChatCompletion:
-    """Return a text as a chat completion."""
-    message = ReplyMessage(content=text)
+def completion(model: str, text: str, limit: ReplyLimit, used: ChatUsage) -> ChatCompletion:
+    """Return a text as a chat completion, cut where the request says."""
+    message = ReplyMessage(content=limit.feed(text) + limit.rest())
     return ChatCompletion(
         id=f"chatcmpl-{uuid.uuid4().hex}",
         created=int(time.time()),
         model=model,
-        choices=[Choice(message=message)],
+        choices=[Choice(message=message, finish_reason=limit.finish)],
         usage=used,
     )
 
@@ -159,16 +163,18 @@ def chat_router(backend: Backend) -> APIRouter:
         """
         corpus, _, method = body.model.partition(":")
         options = body.stream_options
-        chunks = Chunks(body.model, with_usage=bool(options and options.include_usage))
-        if (made := task_reply(body.messages, (body.model_extra or {}).get("response_format"))) is not None:
+        body.check()
+        chunks = Chunks(body.model, body.limit, with_usage=bool(options and options.include_usage))
+        if (made := task_reply(body.messages, body.response_format)) is not None:
             await _known(backend, corpus)
             return _at_once(body, chunks, made)
+        body.check_format()
         question = question_of(body.messages, method or None, body.filters or ALL)
         asking = await cancel_on_disconnect(request, backend.ask(corpus, question))
         if not body.stream:
             answer = await cancel_on_disconnect(request, asking.answer())
             text = headed(answer) + listed_sources(answer)
-            return JSONResponse(completion(body.model, text, usage_of(answer)).model_dump())
+            return JSONResponse(completion(body.model, text, body.limit, usage_of(answer)).model_dump())
         settings = backend.settings
         first = await cancel_on_disconnect(request, asking.hear(settings.head_start_seconds))
         return streaming(stream(asking, first, chunks.render, settings.ping_seconds))
@@ -188,7 +194,7 @@ def _at_once(body: ChatBody, chunks: Chunks, made: str) -> Response:
 
     if body.stream:
         return streaming(events())
-    return JSONResponse(completion(body.model, made, _NOTHING_USED).model_dump())
+    return JSONResponse(completion(body.model, made, body.limit, _NOTHING_USED).model_dump())
 
 
 async def _embedding(backend: Backend) -> list[str]:

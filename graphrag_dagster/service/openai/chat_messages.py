@@ -4,14 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import HEADINGS, Answer, Source
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.tasks.task_ports import Turn
-from graphrag_dagster.service.request_models import FILTERS
 
 
 class Lenient(BaseModel):
@@ -40,16 +39,6 @@ class StreamOptions(Lenient):
     include_usage: bool | None = False
 
 
-class ChatBody(Lenient):
-    """A conversation whose last message of the user is the question."""
-
-    model: str = Field(description="`corpus` or `corpus:method`")
-    messages: list[ChatMessage]
-    stream: bool | None = False
-    stream_options: StreamOptions | None = None
-    filters: Filters | None = Field(None, description=FILTERS)
-
-
 class ReplyMessage(BaseModel):
     """The answer, with its sources as a list below it."""
 
@@ -62,7 +51,7 @@ class Choice(BaseModel):
 
     index: int = 0
     message: ReplyMessage
-    finish_reason: Literal["stop"] = "stop"
+    finish_reason: Literal["stop", "length"] = "stop"
 
 
 class ChatUsage(BaseModel):
@@ -159,8 +148,8 @@ def without_sources(text: str) -> str:
 
 
 def headed(answer: Answer) -> str:
-    """Return the text of an answer, under its heading where it has one."""
-    return f"{answer.heading}\n\n{answer.text}" if answer.heading else answer.text
+    """Return the text of an answer, under its heading where it has one, with its marks in bold."""
+    return f"{answer.heading}\n\n{answer.text_in_bold}" if answer.heading else answer.text_in_bold
 
 
 def listed_sources(answer: Answer) -> str:

@@ -40,10 +40,18 @@ _KINDS = {
 }
 _TOOLS = re.compile(r"\s*available tools:.*\btool_calls\b", _FLAGS)
 _EMOJI = re.compile(r"\byour task is to reflect the speaker's likely facial expression\b.*\bemoji\b", _FLAGS)
+#: Other tasks: a page gives the conversation along, or sets the instruction below it.
+_OF_CONVERSATION = re.compile(
+    r"\b(?:summari[sz]\w*|compress|condense|rephrase|rewrite|translate|extract|classify|analy[sz]e)\b.{0,300}?"
+    r"\b(?:conversation|chat|discussion|dialogue|messages|follow[ -]?up question)\b",
+    _FLAGS,
+)
+_OF_RESPONSES = re.compile(r"\s*you have been provided with a set of responses from various models\b", _FLAGS)
 _HISTORY = re.compile(r"<chat_history>(.*)</chat_history>", _FLAGS)
 _TURN = re.compile(
     r"^[ \t>|*#]*(user|human|question|assistant|ai|response|answer|model)[ \t*]*:[ \t]*", re.I | re.MULTILINE
 )
+_SYSTEM = frozenset({"system", "developer"})
 _USERS = frozenset({"user", "human", "question"})
 _JSON_KEY = re.compile(r'\{\s*"(\w+)"\s*:')
 _WORDS_AT_MOST = re.compile(r"(\d{1,2})\s*-?\s*words?\b(?!\s*title\b.{0,40}\bor more)", re.I)
@@ -100,7 +108,11 @@ def task_reply(messages: Sequence[ChatMessage], response_format: Any = None) -> 
     if last is None:
         return None
     told = spoken[last][1]
-    above = [text for role, text in spoken if role in {"system", "developer"}]
+    role, below = spoken[-1]
+    has_answer = any(role == "assistant" for role, _ in spoken)
+    if has_answer and role in _SYSTEM and _OF_CONVERSATION.search(below[:_NAMED_WITHIN]):
+        raise _unknown_task()
+    above = [text for role, text in spoken if role in _SYSTEM]
     for instruction in (told, *above):
         kind = _kind_of(instruction)
         # A system prompt holds for questions too; a task has the conversation below it as a text.
@@ -109,15 +121,18 @@ def task_reply(messages: Sequence[ChatMessage], response_format: Any = None) -> 
         rest = [one for place, one in enumerate(spoken) if place != last or instruction is not told]
         said = _conversation(instruction, rest)
         if kind not in _MAKERS:
-            raise Refusal(
-                400,
-                "unknown_task",
-                "this model answers questions from documents. Of a chat page's own tasks it "
-                "supports only titles, tags, follow-up questions and search queries; choose "
-                "another model for tasks in the page's settings",
-            )
+            raise _unknown_task()
         return _in_form(kind, _MAKERS[kind](said, instruction), instruction, response_format)
     return None
+
+
+def _unknown_task() -> Refusal:
+    return Refusal(
+        400,
+        "unknown_task",
+        "this model answers questions from documents. Of a chat page's own tasks it supports only titles, "
+        "tags, follow-up questions and search queries; choose another model for tasks in the page's settings",
+    )
 
 
 def _kind_of(instruction: str) -> str | None:
@@ -128,15 +143,17 @@ def _kind_of(instruction: str) -> str | None:
         for kind, words in _KINDS.items():
             if words.search(first):
                 return kind
-        return "unknown" if _HISTORY.search(instruction) else None
     if _TOOLS.match(instruction):
         return "tool_calls"
     if _EMOJI.search(begin):
         return "emoji"
     # The instruction may stand below the conversation.
-    end = instruction[-_NAMED_WITHIN:] if _turns(instruction) else ""
-    asked = any(_TITLE.search(part) or _TITLE_ZH.search(part) for part in (begin, end))
-    return "title" if asked else None
+    has_turns = bool(_turns(instruction))
+    parts = (begin, instruction[-_NAMED_WITHIN:] if has_turns else "")
+    if any(_TITLE.search(part) or _TITLE_ZH.search(part) for part in parts):
+        return "title"
+    other = has_turns and any(map(_OF_CONVERSATION.search, parts))
+    return "unknown" if other or _HISTORY.search(instruction) or _OF_RESPONSES.match(instruction) else None
 
 
 def _conversation(instruction: str, others: Sequence[tuple[str, str]]) -> ChatConversation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,8 @@ import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
 from graphrag_dagster.kernel.questions.statement_reading import answer_sentences
+from graphrag_dagster.kernel.tasks.task_ports import Layout
+from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.coterag.coterag_options import PAPER, TermUnit
 from graphrag_dagster.systems.coterag.search.term_coverage import (
@@ -140,15 +143,23 @@ class ExtractiveEvidenceAnswerer:
             chosen = []
         said = [f"{one.text} [Data: Sources ({one.row})]" for one in chosen]
         quotes = [(one.text, one.row, one.quote) for one in chosen]
+        ends = accumulate(len(one) + 1 for one in said)
+        quotations = [
+            Span(end - len(one) - 1, end - len(one) - 1 + len(quote.text))
+            for end, one, quote in zip(ends, said, chosen, strict=True)
+        ]
         if self._overview and chosen and (opening := _opening(rows)):
             said.insert(0, f"{opening[0]} [Data: Reports ({opening[1]})]")
             quotes.insert(0, (*opening, None))
+            # A summary may hold citations of its own.
+            quotations = []
         return EvidenceAnswer(
             " ".join(said),
             self.engine,
             search_more=covered <= self._enough,
             coverage=covered,
             quotes=tuple(quotes),
+            layout=Layout(tuple(quotations)),
         )
 
     def answer_directly(self, _question: str) -> None:

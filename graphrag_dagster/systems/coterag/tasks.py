@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
 from graphrag_dagster.kernel.tasks.answering_ports import ContextWriter
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, OfEngine, Quote, Usage
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, Layout, OfEngine, Quote, Usage
 
 #: What a model replies where the context is not enough, as all of its reply.
 SEARCH_MORE = "SEARCH_MORE"
@@ -138,6 +138,7 @@ class EvidenceAnswer:
         search_more: the context is not enough.
         coverage: share of the question's terms in the sentences that were quoted; None by a model.
         quotes: sentences with the row and the words they were taken from; none by a model.
+        layout: where they stand in the text; nothing where that is not known.
         problem: why there is no usable reply, else None.
     """
 
@@ -148,6 +149,7 @@ class EvidenceAnswer:
     quotes: tuple[tuple[str, int, Quote | None], ...] = ()
     problem: str | None = None
     usage: Usage = field(default_factory=Usage)
+    layout: Layout = field(default_factory=Layout)
 
 
 class EvidenceAnswerer(OfEngine, Protocol):

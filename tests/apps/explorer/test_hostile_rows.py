@@ -154,5 +154,10 @@ def test_a_word_is_found_at_its_place() -> None:
         span = place_of(text, word)
         assert span is not None
         assert fold(text[span.start : span.end]) == fold(word)
+    # An accent behind its letter, and a syllable in parts, are marked whole.
+    for text, word, marked in (("The cafe\u0301.", "cafe", "cafe\u0301"), ("A 각각.", "가", "각")):
+        span = place_of(text, word)
+        assert span is not None
+        assert text[span.start : span.end] == marked
     assert place_of(text, "nobody") is None
     assert place_of(text, "") is None

@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.retrieval.sentence_relevance import relevance
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase, phrases, shared_phrases
+from graphrag_dagster.kernel.text.marked_words import in_bold
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, speaker_before
 from graphrag_dagster.kernel.text.text_similarity import stem
@@ -181,8 +182,31 @@ def test_a_definition_says_what_something_is_near_its_beginning() -> None:
     ],
 )
 def test_the_sentence_that_answers_comes_first(question: str, said: str) -> None:
-    (first, *_) = answer(question).quotes
-    assert said in first[0]
+    found = answer(question)
+    assert said in in_bold(found.text, found.layout.marks).partition(" [Data:")[0]
+    assert found.quotes[0][0] in (*FACTS, *TALK)
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "marked"),
+    [
+        ("When are the tanks of the lamp emptied?", "The tanks of the lamp are emptied in May, see [the log of 1924](https://example.org/d/1924/May).", ["in May"]),
+        ("Who empties the tanks of the lamp?", "The tanks of the lamp are emptied by [Ada Rusk](https://example.org/d/Ada).", []),
+        ("How many litres do the tanks hold?", "The tanks hold litres as `12 litres` or https://example.org/12/litres say.", []),
+        ("How many litres do the tanks hold?", "The tanks hold litres of oil, **12 litres** in all.", ["12"]),
+        ("Who empties the tanks of the lamp?", "The tanks of the lamp are emptied for Ada.Rusk@example.org by Ada Rusk.", ["Ada Rusk"]),
+        ("Who empties the tanks of the lamp?", "Ada Rusk's crew empties the tanks of the lamp.", ["Ada Rusk's"]),
+    ],
+)  # fmt: skip
+def test_what_answers_is_marked_beside_the_text_and_never_in_links_code_or_words(
+    question: str, said: str, marked: list[str]
+) -> None:
+    quote = (said, Quote("u", Span(0, len(said))))
+    found = ExtractiveAnswerer(EMBEDDER).answer(
+        question, [ContextUnit(1, "https://example.org/lamp", said, (quote,), "source")], "x" * 4000
+    )
+    assert found.text == f"### https://example.org/lamp\n\n{said} [Data: Sources (1)]"
+    assert [found.text[mark.start : mark.end] for mark in found.layout.marks] == marked
 
 
 def test_courtesies_and_the_questions_of_who_asks_do_not_answer() -> None:
@@ -192,8 +216,9 @@ def test_courtesies_and_the_questions_of_who_asks_do_not_answer() -> None:
 
 
 def test_a_sentence_that_points_back_has_the_one_before_it() -> None:
-    texts = [text for text, _, _ in answer("How many letters were written?").quotes]
-    assert texts[:2] == [FACTS[2], FACTS[3].replace("two", "**two**")]
+    found = answer("How many letters were written?")
+    assert [text for text, _, _ in found.quotes][:2] == FACTS[2:4]
+    assert FACTS[3].replace("two", "**two**") in in_bold(found.text, found.layout.marks)
 
 
 def test_a_list_counts_documents_and_mentions() -> None:
@@ -249,9 +274,7 @@ def test_the_course_over_time_has_a_statement_of_each_period_in_order(
     found = answer(question, [of(1, 2008, 830), of(2, 2006, 610), of(3, 2007, 720)])
     headings = [line.strip("*") for line in found.text.split("\n\n") if line.endswith("**")]
     assert headings == told
-    assert [int(text.split()[6].strip("*")) for text, _, _ in found.quotes] == sorted([610, 720, 830])[
-        -len(told) :
-    ]
+    assert [int(text.split()[6]) for text, _, _ in found.quotes] == sorted([610, 720, 830])[-len(told) :]
 
 
 def test_a_comparison_speaks_of_both_sides() -> None:

@@ -8,7 +8,7 @@ from graphrag_dagster.engines.extractive.answer_types import answer_type_of
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
 from graphrag_dagster.engines.extractive.office_holders import Office, holders, office_asked
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
 
 CFO = Office(("cfo", "chief financial officer"), frozenset({"ostrel"}))
 
@@ -89,6 +89,10 @@ def row(number: int, *sentences: str) -> ContextUnit:
     return ContextUnit(number, "Call", " ".join(sentences), tuple((one, None) for one in sentences), "source")
 
 
+def marked(said: FinalAnswer) -> list[str]:
+    return [said.text[mark.start : mark.end] for mark in said.layout.marks]
+
+
 def test_the_sentence_that_names_the_holder_is_the_first_statement() -> None:
     rows = [
         row(
@@ -97,13 +101,14 @@ def test_the_sentence_that_names_the_holder_is_the_first_statement() -> None:
         row(2, "This is the Ostrel call.", "With me is Ada Rusk, chief financial officer, for questions."),
     ]
     said = ExtractiveAnswerer(StaticEmbedder()).answer("Who is the CFO of Ostrel?", rows, "x" * 4000)
-    assert said.quotes[0][0] == "With me is **Ada Rusk**, chief financial officer, for questions."
+    assert said.quotes[0][0] == "With me is Ada Rusk, chief financial officer, for questions."
+    assert marked(said) == ["Ada Rusk"]
 
 
 def test_nobody_is_marked_where_no_sentence_names_the_holder() -> None:
     rows = [row(1, "The CFO of Ostrel spoke to Ben Okoro of margins.", "The margins of Ostrel grew.")]
     said = ExtractiveAnswerer(StaticEmbedder()).answer("Who is the CFO of Ostrel?", rows, "x" * 4000)
-    assert "**" not in said.quotes[0][0]
+    assert not marked(said)
 
 
 def test_a_number_of_something_else_is_not_marked() -> None:
@@ -118,9 +123,10 @@ def test_a_number_of_something_else_is_not_marked() -> None:
         "How many workers had the yard of Ostrel?", rows, "x" * 4000
     )
     assert [quote[0] for quote in said.quotes] == [
-        "Ostrel employed **340** workers at the yard.",
+        "Ostrel employed 340 workers at the yard.",
         "The yard of Ostrel had 12 cranes and many workers.",
     ]
+    assert marked(said) == ["340"]
 
 
 @given(st.text(max_size=60), st.text("ABab CFO,.is the", max_size=60))

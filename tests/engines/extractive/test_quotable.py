@@ -178,13 +178,13 @@ def first_quoted(text: str, question: str) -> tuple[str, str]:
     answer = ExtractiveAnswerer(EMBEDDER).answer(question, list(SourceUnits(index).all), "x" * 9_000)
     shown, _, quote = answer.quotes[0]
     assert quote is not None
-    return shown.replace("**", ""), index.words(quote)
+    return shown, index.words(quote)
 
 
 @pytest.mark.parametrize(
     ("question", "shown", "exact"),
     [
-        ("Who was elected as treasurer?", "Treasurer: Jane Doe", "**Treasurer:** Jane Doe"),
+        ("Who was elected as treasurer?", "**Treasurer:** Jane Doe", None),
         ("Who was elected as secretary?", "Tom Hale was elected as secretary.", None),
         ("Who was elected as captain?", "maria lindqvist was elected as captain of boats.", None),
         ("Whose oars does the deputy keep?", "the deputy is `pkraus`, who keeps the oars.", None),

@@ -42,6 +42,26 @@ def row(frame: pl.DataFrame, path: str) -> dict[str, object]:
     return frame.row(by_predicate=pl.col("path") == path, named=True)
 
 
+def test_places_in_a_text_file_are_those_of_its_characters_behind_the_front_matter(tmp_path: Path) -> None:
+    """As docs/reference/answers.md says of what a range of characters counts."""
+    body = "\n\n  The lamp 👍 was lit.\n\tIt  burned at\u00a0the cafe\u0301.  \n"
+    matter = "---\ntitle: Log\n---\n"
+    crlf = body.replace("\n", "\r\n").encode()
+    corpus(
+        tmp_path,
+        a_dot_txt=body,
+        b_dot_txt=b"\xef\xbb\xbf!" + crlf,
+        c_dot_md="?" + body,
+        d_dot_md=b"\xef\xbb\xbf" + matter.replace("\n", "\r\n").encode() + crlf,
+    )
+    texts = dict(read_corpus(tmp_path).documents.select("path", "text").iter_rows())
+    assert (texts["a.txt"], texts["b.txt"], texts["c.md"]) == (body, f"!{body}", f"?{body}")
+    told = texts["d.md"]
+    whole = (tmp_path / "d.md").read_text(encoding="utf-8-sig")
+    assert told.strip()
+    assert whole == whole.removesuffix(told) + told
+
+
 def test_every_file_has_a_fate(tmp_path: Path) -> None:
     corpus(
         tmp_path,

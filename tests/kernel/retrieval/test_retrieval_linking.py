@@ -56,6 +56,19 @@ def test_words_with_case_are_the_same_words(text):
     assert len(found.written) == len(found.folded)
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Où est l'E\u0301cole Ste\u0301phane?", ["Où", "est", "l", "E\u0301cole", "Ste\u0301phane"]),
+        ("it's-me, Osk", ["it", "me", "Osk"]),
+        ("हिन्दी Osk", ["ह", "न्द", "Osk"]),
+        ("Straßen-ﬁsch", ["Straßen", "ﬁsch"]),
+    ],
+)
+def test_words_stand_where_they_are_written_whatever_folding_drops(text: str, written: list[str]) -> None:
+    assert list(words_with_case(text).written) == written
+
+
 def test_rarity_is_between_nought_and_one():
     assert RARITY.of("film") == 0
     assert 0 < RARITY.of("ana") < RARITY.of("unheard") == 1

@@ -56,6 +56,23 @@ def test_a_citation_opens_the_document_with_its_words_marked(page: "Page", serve
     assert page.locator("textarea").input_value() == QUESTION
 
 
+def test_quotations_and_counts_are_not_said_to_be_supported(page: "Page", served: str) -> None:
+    """Nor is the nearest passage of a refusal, which its text names, told again as a table."""
+    told = {}
+    for question, method in (
+        (QUESTION, "basic"),
+        ("How many documents mention the Valdora?", "sql"),
+        ("Where did the crowd bake bread in the Valdora?", "basic"),
+    ):
+        open_question(page, served, question, method=method)
+        told[method, question[:5]] = page.locator("article .support").all_inner_texts()
+        assert page.get_by_text("More details").count() == 0
+    quoted, counted, refused = told.values()
+    assert re.fullmatch(r"(The statement is|All \d+ statements are) quoted word for word\.", quoted[0])
+    assert counted == refused == []
+    page.get_by_text("The nearest passage is in").wait_for()
+
+
 def test_a_report_unfolds_down_to_the_words(page: "Page", served: str) -> None:
     open_question(page, served, QUESTION, method="global", level="1")
     source = page.locator(".source").first

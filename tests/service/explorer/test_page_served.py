@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,6 +11,9 @@ from graphrag_dagster.service.explorer import PAGE
 from graphrag_dagster.service.explorer.page_bundle import BundleError, bundle, modules_of, page_parts
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 LOCAL = "http://127.0.0.1"
 TOKEN = "t" * 20
@@ -50,6 +54,114 @@ def test_our_modules_make_no_markup_of_texts() -> None:
     ways = r"(inner|outer)HTML|insertAdjacent|document\.write|\beval\(|new Function|DOMParser|createContextualFragment"
     for name, module in modules_of(PAGE / "js").items():
         assert not re.search(ways, module), name
+
+
+CAFE = "Il va au cafe\u0301 d'İzmir 👍 — CAFÉ, Straße, 각각."
+IN_PAGE = """
+import { foldedRanges, wordsOf } from "./embedded_tables.js";
+import { foundIn } from "./embedded_texts.js";
+import { markerOf } from "./marked_words.js";
+import { drawMarks, textWithMarks } from "./answer_marks.js";
+import { markdown } from "./markdown.js";
+import { markSentences } from "./statements_marked.js";
+const inPage = { foldedRanges, wordsOf, foundIn, markerOf, drawMarks, textWithMarks, markdown, markSentences };
+Object.assign(window, inPage);
+"""
+
+
+@pytest.fixture
+def functions(browser: "Browser") -> "Page":
+    """A page with functions of the explorer's script."""
+    page = browser.new_page()
+    page.evaluate(bundle({**modules_of(PAGE / "js"), "in_page": IN_PAGE}, "in_page"))
+    return page
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("cafe", ["cafe\u0301", "CAFÉ"]),
+        ("CAFE\u0301", ["cafe\u0301", "CAFÉ"]),
+        ("i\u0307zmir", ["İzmir"]),
+        ("straße 👍", ["👍", "Straße"]),
+        ("가", ["각", "각"]),
+    ],
+)
+def test_words_are_marked_at_their_place_whatever_the_accents(
+    functions: "Page", query: str, found: list[str]
+) -> None:
+    """Folding changes how many units a text has; every range is of whole characters of the text."""
+    marked = functions.evaluate(
+        """([text, query]) => {
+            const made = document.createElement("p");
+            made.append(...markerOf(query)(text));
+            return [[...made.querySelectorAll("mark")].map((one) => one.textContent), made.textContent];
+        }""",
+        [CAFE, query],
+    )
+    # Two marks that touch are one.
+    assert ["".join(marked[0]), marked[1]] == ["".join(found), CAFE]
+    text = {"parts": [{"text": "👍" * 95 + CAFE, "start": 0}]}
+    document = {"document_id": "d", "title": "", "path": ""}
+    answers = {"/corpora/c/documents/d": document, "/corpora/c/documents/d/text": text}
+    (place,) = functions.evaluate(
+        "([answers, query]) => foundIn(answers, 'c', query, 9).passages", [answers, query]
+    )
+    whole = text["parts"][0]["text"]
+    assert whole[place["start_char"] : place["end_char"]] == place["words"]
+    assert place["words"] in found
+    assert place["before"] + place["words"] + place["after"] in whole
+    assert len(place["before"]) == 90
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("text", "marked", "drawn"),
+    [
+        ("👍 Built by Ada Rusk in *May*. [1]", "Ada Rusk", ["Ada Rusk"]),
+        ("**Log**\n\nIn 1924, see https://example.org/1924.", "1924", ["1924"]),
+        ("Press `12 times`.", "12", []),
+        ("See [the log of 1924](https://example.org/a).", "1924", []),
+        ("- 12 boats\n- 7 crews", "12", ["12"]),
+    ],
+)
+def test_marks_are_drawn_in_prose_and_leave_the_text_as_it_is(
+    functions: "Page", text: str, marked: str, drawn: list[str]
+) -> None:
+    start = text.index(marked)
+    answer = {"text": text, "marks": [{"start": start, "end": start + len(marked)}]}
+    bold, with_marks, plain, link = functions.evaluate(
+        """(answer) => {
+            const draw = (marks) => {
+                const made = document.createElement("div");
+                made.append(...markdown(textWithMarks({ ...answer, marks }), () => null));
+                drawMarks(made);
+                return made;
+            };
+            const [made, bare] = [draw(answer.marks), draw([])];
+            const bold = [...made.querySelectorAll("strong")].map((one) => one.textContent);
+            const href = (root) => root.querySelector("a")?.getAttribute("href");
+            return [bold, made.textContent, bare.textContent, href(made) === href(bare)];
+        }""",
+        answer,
+    )
+    assert [one for one in bold if one != "Log"] == drawn
+    assert with_marks == plain
+    assert link
+
+
+@pytest.mark.long
+def test_a_sentence_is_marked_with_the_accent_that_it_ends_in(functions: "Page") -> None:
+    marked = functions.evaluate(
+        """(text) => {
+            document.body.textContent = text;
+            markSentences(document.body, [{ text: "Il va au cafe\u0301" }], () => ({ classes: "", after: null }));
+            return document.querySelector(".sentence").textContent;
+        }""",
+        "Il va au cafe\u0301. Il dort.",
+    )
+    assert marked == "Il va au cafe\u0301."
 
 
 def test_vendored_files_come_with_their_licences() -> None:

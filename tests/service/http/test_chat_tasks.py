@@ -162,6 +162,16 @@ def test_a_title_is_made_of_the_words_of_the_question(question: str, title: str)
         ["Can you generate a concise title for my essay?"],
         [("system", "Generate a short title above each answer of this conversation."), "Who led the union?"],
         ["### Task: list\nWhat did the council decide?"],
+        ["Summarize the discussion of the council about the quay in 200 words or less."],
+        [
+            "Who took part?",
+            ("assistant", ANSWER),
+            "What was the dispute?",
+            ("system", "Summarize your answer to the question."),
+        ],
+        [
+            "### Task:\nRespond to the user query using the provided context.\n<context>Quay</context>\nWho built it?"
+        ],
         [("assistant", "Hello.")],
     ],
 )
@@ -169,9 +179,44 @@ def test_questions_are_no_tasks(messages: list[Any]) -> None:
     assert asked(*messages) is None
 
 
-def test_a_task_that_nobody_knows_is_refused() -> None:
+@pytest.mark.parametrize(
+    "messages",
+    [
+        # Open WebUI
+        [of_open_webui("Rewrite the memories of the user.")],
+        [f"### Task:\nSummarize the chat so far.\n### Chat History:\n{CHAT}"],
+        ["You have been provided with a set of responses from various models to the latest user query."],
+        # LobeChat
+        [
+            ("system", "You are good at summarizing what stands in the <chat_history> </chat_history> tags."),
+            f"<chat_history>\n<user>Who led the Dockers Union?</user>\n<assistant>{ANSWER}</assistant>\n"
+            "</chat_history>\n\nPlease summarize the above conversation in 400 tokens.",
+        ],
+        # NextChat
+        [
+            "Who led the Dockers Union?",
+            ("assistant", ANSWER),
+            (
+                "system",
+                "Summarize the discussion briefly in 200 words or less to use as a prompt for future context.",
+            ),
+        ],
+        # LangChain
+        [
+            "Given the following conversation and a follow up question, rephrase the follow up question to be a "
+            f"standalone question.\n\nChat History:\nHuman: Who led the union?\nAssistant: {ANSWER}\n"
+            "Follow Up Input: And who paid it?\nStandalone question:"
+        ],
+        # LibreChat
+        [
+            "Summarize the conversation by integrating new lines into the current summary.\n\nNew lines:\n"
+            f"User: Who led the Dockers Union?\nAI: {ANSWER}"
+        ],
+    ],
+)
+def test_a_task_that_nobody_knows_is_refused(messages: list[Any]) -> None:
     with pytest.raises(Refusal, match="choose another model for tasks") as refused:
-        asked(of_open_webui("Rewrite the memories of the user."))
+        asked(*messages)
     assert refused.value.status == 400
 
 

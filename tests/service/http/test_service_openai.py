@@ -1,10 +1,13 @@
 """The OpenAI client, unmodified, over a real socket."""
 
+import importlib.util
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import httpx
 import openai
 import pytest
 from openai import OpenAI
@@ -46,7 +49,12 @@ def test_a_chat_is_answered_with_listed_sources(client: OpenAI, library: FaultyL
         model="coast:local",
         messages=messages,  # type: ignore[arg-type]
         temperature=0.2,
-        max_tokens=5,
+        max_tokens=1000,
+        stop=["\nObservation:"],
+        tools=[{"type": "function", "function": {"name": "look_up"}}],
+        tool_choice="auto",
+        response_format={"type": "text"},
+        n=1,
         extra_body={"session": "7", "filters": {"folders": ["news"]}},
     )
     assert library.filters == [Filters(folders=("news",))]
@@ -99,6 +107,96 @@ def test_a_chat_is_streamed(client: OpenAI, library: FaultyLibrary, pieces: tupl
     assert chunks[-1].usage.total_tokens == 79
     assert len({chunk.id for chunk in chunks}) == 1
     assert library.asked[0][:2] == ("Who led the Dockers Union?", None)
+
+
+@pytest.mark.parametrize("pieces", [(), PIECES, tuple(TEXT)])
+@pytest.mark.parametrize(
+    ("wished", "text", "finish"),
+    [
+        ({"max_tokens": 4}, "Hanna Quill", "length"),
+        ({"max_completion_tokens": 4, "max_tokens": 900}, "Hanna Quill", "length"),
+        ({"max_completion_tokens": 900}, None, "stop"),
+        ({"stop": " Dockers"}, "Hanna Quill led the", "stop"),
+        ({"stop": ["", "nowhere", "ll led"]}, "Hanna Qui", "stop"),
+        ({"stop": ["Union. Nobody"]}, None, "stop"),
+        ({"stop": [" led"], "max_tokens": 400}, "Hanna Quill", "stop"),
+    ],
+)
+def test_a_reply_ends_where_the_request_says(
+    client: OpenAI,
+    library: FaultyLibrary,
+    pieces: tuple[str, ...],
+    wished: dict[str, Any],
+    text: str | None,
+    finish: str,
+) -> None:
+    library.pieces = pieces
+    asks: dict[str, Any] = {"model": "coast", "messages": ASKED, **wished}
+    told = client.chat.completions.create(**asks).choices[0]
+    assert (told.message.content, told.finish_reason) == (LISTED if text is None else text, finish)
+    chunks = [one.choices[0] for one in client.chat.completions.create(**asks, stream=True)]
+    streamed = "".join(one.delta.content or "" for one in chunks)
+    if text is None:
+        assert streamed.endswith(LISTED.partition("\n\n")[2])
+    else:
+        assert streamed == text
+    assert chunks[-1].finish_reason == finish
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n", 2),
+        ("n", 0),
+        ("max_tokens", 0),
+        ("max_completion_tokens", -1),
+        ("response_format", {"type": "json_object"}),
+        ("response_format", {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}),
+        ("tool_choice", "required"),
+        ("tool_choice", {"type": "function", "function": {"name": "look_up"}}),
+        ("stop", ["a"] * 17),
+        ("stop", "a" * 1001),
+        ("function_call", {"name": "look_up"}),
+        ("logprobs", True),
+        ("modalities", ["text", "audio"]),
+    ],
+)
+def test_what_no_answer_can_be_is_refused_and_named(
+    client: OpenAI, library: FaultyLibrary, name: str, value: Any
+) -> None:
+    for stream in (False, True):
+        with pytest.raises(openai.BadRequestError, match=f"{name} must be") as refused:
+            client.chat.completions.create(
+                model="coast",
+                messages=ASKED,  # type: ignore[arg-type]
+                stream=stream,
+                extra_body={name: value},
+            )
+        assert (refused.value.code, refused.value.param) == ("unsupported_parameter", name)
+    assert library.asked == []
+
+
+def test_routes_that_are_not_here_name_those_that_are(client: OpenAI) -> None:
+    with pytest.raises(
+        openai.NotFoundError, match="no route /v1/responses; there are POST /v1/chat/completions"
+    ):
+        client.responses.create(model="coast", input="Who led the Dockers Union?")
+    with pytest.raises(openai.NotFoundError, match="/v1/chat/completions"):
+        client.completions.create(model="coast", prompt="Who led the Dockers Union?")
+    bare = client.with_options(base_url=str(client.base_url).removesuffix("/v1/"))
+    with pytest.raises(
+        openai.NotFoundError, match="set the client's base URL to this server's address and /v1"
+    ):
+        bare.responses.create(model="coast", input="Who?")
+
+
+def test_a_request_that_quotations_cannot_meet_is_a_bad_one(coast: Path) -> None:
+    with serving(None, ServiceSettings(port=0)) as url, httpx.Client(base_url=url, timeout=60) as real:
+        for wished in ({"general_knowledge": True}, {"response_type": "a sonnet"}, {"method": "own-context"}):
+            told = real.post("/corpora/coast/ask", json={"question": "Who led the Dockers Union?", **wished})
+            assert (told.status_code, told.json()["error"]["type"]) == (400, "bad_question")
+        told = real.post("/v1/embeddings", json={"model": "sentence-transformers", "input": "x"})
+        assert told.status_code == 400 or importlib.util.find_spec("sentence_transformers")
 
 
 def test_a_chat_that_dies_raises(client: OpenAI, library: FaultyLibrary) -> None:

@@ -1,20 +1,23 @@
 import json
 import logging
+import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
 from graphrag_dagster.kernel.questions.context.answer import QUOTATIONS, Answer
 from graphrag_dagster.kernel.questions.document_filters import Filters
+from graphrag_dagster.service.explorer.page_bundle import page_parts
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.request_models import AnswerBody
 from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
-from support.served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
+from support.served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary, serving
 
 LOCAL = "http://localhost:8000"
 ASK = "/corpora/coast/ask"
@@ -209,10 +212,29 @@ def test_a_body_that_is_too_large_is_refused_declared_or_not(client: TestClient)
     assert answer.json()["error"]["code"] == "body_too_large"
 
 
+def test_head_answers_as_get_without_the_body(coast: Path) -> None:
+    """Of every route that reads, over the real server; of others as GET is refused there."""
+    with serving(None, ServiceSettings(port=0)) as url, httpx.Client(base_url=url) as real:
+        document = real.get("/openapi.json").json()
+        version = page_parts().version
+        paths = ["/", "/openapi.json", "/nothing", f"/page/{version}/page.js"]
+        paths += [
+            path for path, methods in document["paths"].items() if "get" in methods or "post" in methods
+        ]
+        for path in paths:
+            place = re.sub(r"\{\w+\}", "coast", path)
+            told, read = real.head(place), real.get(place)
+            assert (told.status_code, told.content) == (read.status_code, b""), path
+            for name in ("content-type", "content-length", "allow"):
+                assert told.headers.get(name) == read.headers.get(name), (path, name)
+        # GET is a stream without an end there.
+        assert (real.head("/mcp").status_code, real.head("/mcp").content) == (200, b"")
+
+
 def test_what_is_no_route_has_the_same_shape(client: TestClient) -> None:
     assert client.get("/nothing").json()["error"]["type"] == "not_found"
     wrong = client.delete("/corpora")
-    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD")
     assert client.get("/docs").status_code == 404
     assert client.post(ASK, content=b"{}", headers={"Content-Type": "text/plain"}).status_code == 422
 

@@ -188,6 +188,9 @@ def test_text_units_of_no_entity_are_preserved() -> None:
 def test_the_answer_opens_with_the_summary_of_the_best_community_where_that_is_wanted() -> None:
     opened = ask(answerer=ExtractiveEvidenceAnswerer(FirstAxis(), overview=True)).answer
     plain = ask(answerer=ExtractiveEvidenceAnswerer(FirstAxis())).answer
+    assert [plain.text[one.start : one.end] for one in plain.layout.quotations] == [
+        text for text, _, _ in plain.quotes
+    ]
     assert opened.text == f"All of drugs and fever. [Data: Reports (1)] {plain.text}"
     assert opened.quotes == (("All of drugs and fever.", 1, None), *plain.quotes)
     hidden = ask(summaries="none", answerer=ExtractiveEvidenceAnswerer(FirstAxis(), overview=True)).answer

@@ -11,6 +11,8 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
 from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.kernel.text.evidence import Evidence
+from graphrag_dagster.kernel.text.marked_words import in_bold
+from graphrag_dagster.kernel.text.markup_spans import Span
 
 Value = str | int | float | bool | None
 
@@ -146,7 +148,7 @@ class Statement:
 
     ``verdict``: whether the cited words support it. ``score``, 0–1: the probability that a person would say
     so. ``reason``: why they do not fully. ``general``: whether it is marked as general knowledge, which has
-    no verdict.
+    no verdict. ``marks``: the words that answer the question, as characters of ``text``.
     """
 
     text: str
@@ -156,6 +158,7 @@ class Statement:
     score: float | None = None
     reason: str = ""
     general: bool = False
+    marks: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,8 @@ class Answer:
     answer reports. ``steps``: requests to the answerer. ``usage``: model calls. ``trace``: how the search
     method found the answer. ``seconds`` is set by the caller that measures it. ``scope``: what the answer was
     restricted to, None if nothing. ``favoured``: documents favoured because the question names them.
+    ``text`` is Markdown; what it quotes are the document's own characters. ``marks``: the words that answer
+    the question, as characters of ``text``: whole words, never in a link or code; empty for most answers.
     """
 
     question: str
@@ -229,6 +234,12 @@ class Answer:
     scope: Scope | None = None
     favoured: tuple[Favoured, ...] = ()
     nearest: Source | None = None
+    marks: tuple[Span, ...] = ()
+
+    @property
+    def text_in_bold(self) -> str:
+        """The text with its marks in bold, where Markdown can draw them."""
+        return in_bold(self.text, self.marks)
 
     @property
     def calls(self) -> int:

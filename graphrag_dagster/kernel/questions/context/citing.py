@@ -10,7 +10,8 @@ from graphrag_dagster.kernel.questions.context.context_units import ContextUnits
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.statement_reading import share_of_numbers
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
-from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Quote, Usage
+from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Layout, Quote, Usage
+from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
 _MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\](?:[ \t]*\[Data: [^\[\]]*\])*)")
@@ -28,7 +29,8 @@ _UNCITED = "it cites nothing"
 class CitedText:
     """A text with marks ``[1]``, its sources and statements, and the number of ids removed.
 
-    ``problems``: why the support judge failed on some statements.
+    ``marks``: the words that answer the question, as characters of the text. ``problems``: why the support
+    judge failed on some statements.
     """
 
     text: str
@@ -37,6 +39,7 @@ class CitedText:
     removed: int
     problems: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    marks: tuple[Span, ...] = ()
 
 
 def cite(
@@ -48,7 +51,8 @@ def cite(
     quotations behind it that are nearest to the citing sentence. A mark applies to the sentences since the
     previous mark, within its paragraph. Ids of rows that were not shown, or of anything else, are removed and
     counted. Support is judged at the end for all statements together, each against everything that it cites.
-    If the answer may contain general knowledge, the sentence before such a mark has no verdict.
+    If the answer may contain general knowledge, the sentence before such a mark has no verdict. Quotations
+    that the layout tells are kept as they stand, whatever looks like a citation in them.
 
     Args:
         final: the answer, citing rows as ``[Data: Reports (1, 2)]``.
@@ -61,9 +65,11 @@ def cite(
     removed = 0
     parts: list[str] = []
     statements: list[Statement] = []
-    text = canonical_citations(final.text)
-    end = 0
-    for match in _MARK.finditer(text):
+    layout = final.layout
+    text = final.text if layout.quotations else canonical_citations(final.text)
+    end = length = 0
+    marked: list[Span] = []
+    for match in _citations(text, layout):
         passage = text[end : match.start()]
         cited = [
             citation.id
@@ -74,17 +80,24 @@ def cite(
         before, _, last = passage.rpartition("\n\n")
         general, cited_for = _split_general_knowledge(last, final)
         statements += [*_uncited(before, final), *general]
-        cited_statements = [sources.statement(sentence, cited) for sentence in _sentences(cited_for)]
+        spoken = _quoted(cited_for, match.start() - len(cited_for), layout)
+        cited_statements = [
+            replace(sources.statement(sentence, cited), marks=inside) for sentence, inside in spoken
+        ]
         statements += cited_statements
         numbers = sorted({number for statement in cited_statements for number in statement.sources})
         marks = "".join(f"[{number}]" for number in numbers)
+        marked += [_moved(one, length - end) for one in layout.marks if end <= one.start < match.start()]
         parts += [passage, match["blank"] + marks if marks else ""]
+        length += len(parts[-2]) + len(parts[-1])
         end = match.end()
     statements += _uncited(text[end:], final)
     verdicts = support.judged([sources.cited_by(statement) for statement in statements if statement.sources])
     judged = iter(verdicts.items)
+    whole = "".join([*parts, text[end:]])
+    blank = len(whole) - len(whole.lstrip())
     return CitedText(
-        "".join([*parts, text[end:]]).strip(),
+        whole.strip(),
         sources.in_order(),
         tuple(
             _with_verdict(statement, next(judged)) if statement.sources else statement
@@ -93,7 +106,44 @@ def cite(
         removed,
         tuple(dict.fromkeys(verdict.problem for verdict in verdicts.items if verdict.problem)),
         verdicts.usage,
+        tuple(_moved(one, -blank) for one in marked),
     )
+
+
+def _citations(text: str, layout: Layout) -> Iterator[re.Match[str]]:
+    """Yield the citations of a text, but those that stand in its quotations."""
+    place = 0
+    while match := _MARK.search(text, place):
+        start = match.start("mark")
+        within = next((one for one in layout.quotations if one.start <= start < one.end), None)
+        if within is None:
+            yield match
+        place = within.end if within else match.end()
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(span.start + by, span.end + by)
+
+
+def _quoted(passage: str, start: int, layout: Layout) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    """Yield the statements of a cited passage that begins at a character of the text, with their marks."""
+    if not layout.quotations:
+        yield from ((sentence, ()) for sentence in _sentences(passage))
+        return
+    for span in sentence_spans(passage):
+        said = passage[span.start : span.end]
+        if any(map(str.isalnum, said)):
+            first, last = start + span.start, start + span.end
+            inside = [one for one in layout.marks if first <= one.start and one.end <= last]
+            places = [
+                (_tidy_length(said, one.start - first), _tidy_length(said, one.end - first)) for one in inside
+            ]
+            yield " ".join(said.split()), tuple(Span(*place) for place in places)
+
+
+def _tidy_length(said: str, place: int) -> int:
+    """How many characters there are before a place once white space is tidied."""
+    return len(" ".join(f"{said[:place]}.".split())) - 1
 
 
 def uncited(text: str, reason: str) -> tuple[Statement, ...]:
@@ -158,8 +208,11 @@ class _Sources:
     def __init__(self, units: ContextUnits, final: FinalAnswer, support: Support) -> None:
         self._units = units
         self._support = support
+        verbatim = bool(final.layout.quotations)
         self._quoted = {
-            (unit, _strip_bold(sentence)): quote for sentence, unit, quote in final.quotes if quote
+            (unit, sentence if verbatim else _strip_bold(sentence)): quote
+            for sentence, unit, quote in final.quotes
+            if quote
         }
         self._cited: dict[tuple[int, Quote | None], _CitedUnit] = {}
 

@@ -159,7 +159,7 @@ def _engines(search: Search) -> CoteragEngines:
 
 
 def _final(answer: EvidenceAnswer) -> FinalAnswer:
-    return FinalAnswer(answer.text, answer.engine, answer.quotes)
+    return FinalAnswer(answer.text, answer.engine, answer.quotes, layout=answer.layout)
 
 
 def _with_refusal(answer: Answer, made: CoteragAnswer) -> Answer:
@@ -167,7 +167,7 @@ def _with_refusal(answer: Answer, made: CoteragAnswer) -> Answer:
         return _without_verdicts(answer)
     if not made.insufficient or answer.refused:
         return answer
-    return replace(answer, text=f"{INSUFFICIENT}\n\n{answer.text}", refused=True)
+    return replace(answer, text=f"{INSUFFICIENT}\n\n{answer.text}", refused=True, marks=())
 
 
 def _without_verdicts(answer: Answer) -> Answer:

@@ -81,7 +81,13 @@ def map_reduce(
         return answer
     if direct:
         (only,) = kept
-        final = FinalAnswer(only.text, answerer.engine, only.quotes, general_knowledge=only.general_knowledge)
+        final = FinalAnswer(
+            only.text,
+            answerer.engine,
+            only.quotes,
+            general_knowledge=only.general_knowledge,
+            layout=only.layout,
+        )
     else:
         final = answerer.reduce(question, kept)
         joined = Call(
@@ -103,6 +109,7 @@ def finish_answer(
         text=text or REFUSAL,
         engine=final.engine,
         refused=not text,
+        marks=cited.marks if text else (),
         sources=cited.sources if text else (),
         statements=cited.statements if text else (),
         removed_citations=answer.removed_citations + cited.removed,
@@ -187,6 +194,10 @@ def _without_invented_citations(
     """Take citations of what a chunk does not hold out of its partial answer; count them."""
     cleaned, removed = [], 0
     for partial, chunk in zip(partials, chunks, strict=True):
+        if partial.layout.quotations:
+            # What looks like a citation in a quotation is the document's own.
+            cleaned.append(partial)
+            continue
         known = {Citation(unit.kind, unit.id): unit.id for unit in chunk.units}
         invented = sum(cited not in known for cited in parse_citations(partial.text))
         removed += invented

@@ -6,7 +6,7 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.citing import cite
 from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Quote
+from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Layout, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
 from support.index_frames import DOCUMENT, index_of
 
@@ -46,6 +46,26 @@ def test_a_quoted_sentence_stands_for_itself() -> None:
     cited = cite(final, units, {1})
     assert cited.text == f"{SECOND} [1]"
     assert [source.evidence.quotation for source in cited.sources] == [SECOND]
+
+
+def test_a_quotation_is_kept_as_it_stands_with_its_mark_beside_it() -> None:
+    said = "See  [Source 2] and [Data: Reports (7)], **Orrin** Vask built it."
+    start = len("**The harbour**\n\n")
+    mark = Span(said.index("Vask"), said.index("Vask") + 4)
+    layout = Layout((Span(start, start + len(said)),), (Span(start + mark.start, start + mark.end),))
+    final = FinalAnswer(
+        f"**The harbour**\n\n{said} [Data: Reports (1)]",
+        "extractive",
+        ((said, 1, Quote("u", Span(0, 9))),),
+        layout=layout,
+    )
+    index = index_with_both()
+    cited = cite(final, ReportUnits(index, index.reports), {1, 2})
+    assert (cited.text, cited.removed) == (f"**The harbour**\n\n{said} [1]", 0)
+    assert [cited.text[one.start : one.end] for one in cited.marks] == ["Vask"]
+    (statement,) = cited.statements
+    assert statement.text == " ".join(said.split())
+    assert [statement.text[one.start : one.end] for one in statement.marks] == ["Vask"]
 
 
 def test_other_spellings_are_read_and_what_was_not_shown_is_counted() -> None:

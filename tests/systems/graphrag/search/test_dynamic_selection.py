@@ -269,7 +269,7 @@ def test_the_extractive_rater_finds_the_branch_that_answers() -> None:
 
     answer = once("Who built the quay?")
     assert read(answer) == {"The quay"}
-    assert "The quay was built by **Orrin Vask** in 1998." in answer.text
+    assert "The quay was built by **Orrin Vask** in 1998." in answer.text_in_bold
     scores = {call.about: call.score for call in answer.steps if call.task == "rate"}
     assert scores["The choir"] == 0 < scores["The harbour"] <= 5
     assert answer.usage == Usage()

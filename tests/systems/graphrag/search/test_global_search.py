@@ -171,7 +171,9 @@ def test_an_extractive_answer_quotes_and_cites_each_sentence() -> None:
     answerer = ExtractiveAnswerer(StaticEmbedder())
     answer = global_search(asked_of(index, "Who built the quay?", "C1", count=words, answerer=answerer))
     assert answer.engine == "extractive"
-    assert answer.text.startswith("**The quay**\n\nThe quay was built by **Orrin Vask** in 1998. [1]")
+    assert answer.text.startswith("**The quay**\n\nThe quay was built by Orrin Vask in 1998. [1]")
+    assert answer.text_in_bold.startswith("**The quay**\n\nThe quay was built by **Orrin Vask** in 1998. [1]")
+    assert [answer.text[mark.start : mark.end] for mark in answer.marks] == ["Orrin Vask"]
     assert all(source.evidence.quotation in DOCUMENT for source in answer.sources)
 
 

@@ -34,6 +34,8 @@ export interface AnswerBody {
   nearest: Source | null;
   /** a notice to show above the text, such as that no model was used; may be empty */
   heading: string;
+  /** the words of the text that answer the question, in code points; never in a link or code */
+  marks: Span[];
   calls: number;
   partly_supported: number;
   unsupported: number;
@@ -961,12 +963,19 @@ export interface Source {
   [key: string]: unknown;
 }
 
+/** Half-open range of characters in a text unit: ``text[start:end]``. */
+export interface Span {
+  start: number;
+  end: number;
+  [key: string]: unknown;
+}
+
 /**
  * A sentence of an answer, the numbers of its sources, and its similarity to the nearest one, 0–1.
  *
  * ``verdict``: whether the cited words support it. ``score``, 0–1: the probability that a person would say
  * so. ``reason``: why they do not fully. ``general``: whether it is marked as general knowledge, which has
- * no verdict.
+ * no verdict. ``marks``: the words that answer the question, as characters of ``text``.
  */
 export interface Statement {
   text: string;
@@ -976,6 +985,7 @@ export interface Statement {
   score: number | null;
   reason: string;
   general: boolean;
+  marks: Span[];
   [key: string]: unknown;
 }
 
@@ -1134,6 +1144,9 @@ export interface Usage {
 
 /**
  * Characters ``start_char`` to ``end_char`` of a document's text, with their text as ``quotation``.
+ *
+ * They count code points of the column ``text`` of ``corpus.documents``, which is the text as it was read:
+ * without front matter and byte order mark, with line ends as one character.
  *
  * ``before`` and ``after`` are the rest of the sentences that the words touch. ``exact``: the words
  * themselves are known; otherwise they are the whole text unit that a row came from, or those of its

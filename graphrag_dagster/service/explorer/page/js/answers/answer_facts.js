@@ -68,11 +68,11 @@ export function supportCounts(answer) {
 /**
  * The same in a sentence.
  * @param {AnswerBody} answer
- * @returns {string} empty where there are no statements
+ * @returns {string} empty where there are no statements, and where a query was run: nothing judged its result
  */
 export function supportSentence(answer) {
   const counts = supportCounts(answer);
-  if (!counts.all) return "";
+  if (!counts.all || answer.query) return "";
   const parts = [
     counts.not ? `${number(counts.not)} not supported` : "",
     counts.partly ? `${number(counts.partly)} partly supported` : "",
@@ -83,9 +83,10 @@ export function supportSentence(answer) {
   const judged = counts.all - counts.general;
   if (!judged) return general.trim();
   const doubtful = `Of ${counted(judged, "statement")}, ${parts.join(" and ")} by the words they cite.`;
-  const sound =
-    judged === 1
-      ? "The statement is supported by the words it cites."
-      : `All ${number(judged)} statements are supported by the words they cite.`;
+  // A quotation says what it cites by itself, which supports nothing beyond it.
+  const quoted = answer.engine === "extractive" && answer.statements.every((one) => one.similarity === 1);
+  const how = quoted ? "quoted word for word" : "supported by the words";
+  const cited = quoted ? "" : judged === 1 ? " it cites" : " they cite";
+  const sound = `${judged === 1 ? "The statement is" : `All ${number(judged)} statements are`} ${how}${cited}.`;
   return (parts.length ? doubtful : sound) + general;
 }

@@ -4,6 +4,7 @@ import { element } from "../base/dom.js";
 import { number } from "../base/wording.js";
 import { markdown } from "../markdown/markdown.js";
 import { supportSentence } from "./answer_facts.js";
+import { drawMarks, textWithMarks } from "./answer_marks.js";
 import { citeMark, sourceEntry } from "./citations.js";
 import { markDoubts } from "./doubts.js";
 import { answerTrace } from "./trace.js";
@@ -36,7 +37,8 @@ export function answerView(view, answer, card, alone = NOTHING_ALONE) {
     if (cited) return citeMark(view, cited.one, cited.entry, card);
     return KNOWLEDGE.test(label) ? element("span", { class: "knowledge" }, "[general knowledge]") : null;
   };
-  const said = element("div", { class: "said" }, ...markdown(answer.text, mark));
+  const said = element("div", { class: "said" }, ...markdown(textWithMarks(answer), mark));
+  drawMarks(said);
   const doubts = markDoubts(said, answer.statements, alone.statements, card);
   const text = element(
     "div",

@@ -6,7 +6,7 @@ import { element } from "../base/dom.js";
 
 const SENTENCE_LETTERS = /[\p{L}\p{N}]/gu;
 const WITHIN_LINES = new Set(["A", "BDI", "CODE", "DEL", "EM", "STRONG"]);
-const SENTENCE_END = /^[\p{P}\p{S}]*/u;
+const SENTENCE_END = /^[\p{M}\p{P}\p{S}]*/u;
 /** Signs of Markdown that a sentence may begin with. */
 export const SENTENCE_SIGN = /^\s*(?:[-*+•]|\d+[.)]|#{1,6})\s+/;
 

@@ -11,23 +11,13 @@ import { answerAccount, answerFold, answerTable } from "./account.js";
 /** @typedef {import("../base/view.js").View} View */
 
 /** Fields of an answer that are shown elsewhere, or have a form of their own here. */
-const TRACE_TOLD = new Set([
-  ...["question", "method", "level", "text", "engine", "refused", "why", "heading", "sources"],
-  ...[
-    "statements",
-    "context",
-    "scores",
-    "dropped",
-    "removed_citations",
-    "problems",
-    "steps",
-    "trace",
-    "usage",
-    "seconds",
-  ],
-  ...["query", "scope", "favoured", "calls"],
-  ...["partly_supported", "unsupported", "general"],
-]);
+const TRACE_TOLD = new Set(
+  (
+    "question method level text engine refused why heading sources nearest marks statements context scores " +
+    "dropped removed_citations problems steps trace usage seconds query scope favoured calls " +
+    "partly_supported unsupported general"
+  ).split(" "),
+);
 /** @type {Record<string, string>} pages of the rows of a context */
 const TRACE_PAGES = { report: "community", summary: "community", community: "community", entity: "entity" };
 

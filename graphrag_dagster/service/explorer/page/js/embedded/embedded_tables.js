@@ -42,12 +42,44 @@ export function hasAll(text, words) {
 }
 
 /**
- * A text without case and accents.
+ * A text without case and accents; letter by letter the same as at once.
  * @param {string} text
  * @returns {string}
  */
 export function folded(text) {
-  return text.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
+  return text.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase().replaceAll("ς", "σ");
+}
+
+/**
+ * Where words stand in a text, whatever their case and accents: each range holds whole characters.
+ * @param {string} text
+ * @param {string[]} words folded
+ * @returns {{begin: number, end: number}[]} of UTF-16 units, by word, each from the left
+ */
+export function foldedRanges(text, words) {
+  /** @type {{begin: number, end: number}[]} the character that each folded unit comes from */
+  const from = [];
+  let plain = "";
+  let at = 0;
+  for (const character of text) {
+    const letters = folded(character);
+    const end = at + character.length;
+    // An accent that stands behind its letter belongs to it.
+    const last = from.at(-1);
+    if (!letters && last) last.end = end;
+    const place = { begin: at, end };
+    for (let n = 0; n < letters.length; n += 1) from.push(place);
+    plain += letters;
+    at = end;
+  }
+  const ranges = [];
+  for (const word of words.filter(Boolean)) {
+    for (let found = plain.indexOf(word); found >= 0; found = plain.indexOf(word, found + word.length)) {
+      const last = from[found + word.length - 1];
+      ranges.push({ begin: from[found]?.begin ?? 0, end: last?.end ?? text.length });
+    }
+  }
+  return ranges;
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 
 import { corpusPath } from "../base/source.js";
-import { hasAll, wordsOf } from "./embedded_tables.js";
+import { foldedRanges, hasAll, wordsOf } from "./embedded_tables.js";
 
 /** @typedef {import("../api.d.ts").DocumentText} DocumentText */
 /** @typedef {import("../api.d.ts").TextPart} TextPart */
@@ -105,20 +105,23 @@ export function foundIn(answers, corpus, query, limit) {
 function passagesOf(document, text, words) {
   const whole = text.parts.map((part) => part.text).join("");
   if (!words.length || !hasAll(whole, words)) return [];
-  const start = Math.max(0, whole.toLowerCase().indexOf(words[0] ?? ""));
-  const end = start + (words[0]?.length ?? 0);
-  const before = Array.from(whole.slice(0, start)).length;
+  const { begin = 0, end = 0 } = foldedRanges(whole, words.slice(0, 1))[0] ?? {};
+  // Places count code points, and no character is cut in two.
+  const before = Array.from(whole.slice(0, begin));
+  const found = whole.slice(begin, end);
   return [
     {
       document_id: document.document_id,
       document_title: document.title,
       path: document.path,
       text_unit_id: "",
-      start_char: before,
-      end_char: before + Array.from(whole.slice(start, end)).length,
-      before: whole.slice(Math.max(0, start - AROUND), start),
-      words: whole.slice(start, end),
-      after: whole.slice(end, end + AROUND),
+      start_char: before.length,
+      end_char: before.length + Array.from(found).length,
+      before: before.slice(-AROUND).join(""),
+      words: found,
+      after: Array.from(whole.slice(end, end + 2 * AROUND))
+        .slice(0, AROUND)
+        .join(""),
       exact: true,
     },
   ];
