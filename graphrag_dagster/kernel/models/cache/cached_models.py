@@ -175,7 +175,8 @@ class CachedChatModel:
         first = self._key(request.first) if request.first else key
         self._leases.hold_on(first)
         try:
-            return await self._send(request, key, listen)
+            # A usable reply is remembered as that to the first request, whatever was asked in the end.
+            return await self._send(request, first, listen)
         finally:
             self._leases.leave(first)
 

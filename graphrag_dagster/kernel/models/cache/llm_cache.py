@@ -294,6 +294,7 @@ class LLMCache(Resource):
 
     file: str = Field(
         default="",
+        repr=False,
         description="SQLite file, or postgresql://user@host/database; default: set by the environment",
     )
 

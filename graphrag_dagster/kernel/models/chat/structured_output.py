@@ -84,8 +84,9 @@ async def first_completed(*ways: Awaitable[T], lost: type[E]) -> T:
 
 _REPEATED = "the reply repeated itself; what came before is used"
 
-#: Models whose replies held reasoning of which only the end was marked; what they say is not shown at once.
-_reason_unmarked: set[str] = set()
+#: Whether replies of a model held reasoning of which only the end was marked; what it says is then not shown
+#: at once.
+_reasons_unmarked: dict[str, bool] = {}
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -270,7 +271,7 @@ class _Ladder(Generic[T]):
     def _streamed_reply(self) -> ShownReply | None:
         if self._listen is None:
             return None
-        return ShownReply(self._listen, reasons=self._model.name in _reason_unmarked)
+        return ShownReply(self._listen, reasons=_reasons_unmarked.get(self._model.name))
 
     def _read_reply(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
         self._usage += reply.usage
@@ -278,8 +279,9 @@ class _Ladder(Generic[T]):
         self._prompt_tokens = self._prompt_tokens or reply.input_tokens
         kept = replace(reply, input_tokens=self._prompt_tokens)
         text = "" if is_endless(reply, current.max_tokens) else visible_text(reply.text)
-        if self._listen and split(reply.text).unopened:
-            _reason_unmarked.add(self._model.name)
+        if self._listen and (split(reply.text).unopened or text):
+            name = self._model.name
+            _reasons_unmarked[name] = split(reply.text).unopened or _reasons_unmarked.get(name, False)
         if (before := self._read_before_repetition(kept, text)) is not None:
             return before
         try:

@@ -236,7 +236,9 @@ class Limits:
 
     async def _draw(self, shared: RateStore) -> None:
         """Let those in for whom other processes leave room too."""
-        waiting = [one for one in self._waiting if not one[0].done()][: self.window - self.in_flight]
+        # The window may have been halved since, below the calls in flight.
+        room = max(self.window - self.in_flight, 0)
+        waiting = [one for one in self._waiting if not one[0].done()][:room]
         try:
             count, wait = await shared.draw([tokens for _, tokens in waiting])
         except Exception as error:

@@ -128,12 +128,25 @@ def test_a_bad_reply_is_never_kept(memory: Any, bad: str | Scripted) -> None:
 def test_a_reply_after_retries_is_kept_as_that_to_the_first_request(memory: Any, bad: int) -> None:
     with ScriptedEndpoint(answers(*["no json"] * bad, GOOD)) as endpoint:
         first = ask(memory.chat(endpoint))
+        assert (len(endpoint.chats), first.usage.calls) == (bad + 1, bad + 1)
+        assert ask(memory.chat(endpoint)) == replace(first, usage=first.reply_usage)
         assert len(endpoint.chats) == bad + 1
-        assert ask(memory.chat(endpoint)) == first
-        assert len(endpoint.chats) == bad + 1
+    with memory.database.reading() as connection:
+        assert connection.execute("select seconds from replies").fetchone()[0] > 0
     used = memory.used()
     assert (memory.count("replies"), used.calls, used.repeated, used.cached) == (1, bad + 1, bad, 1)
     assert used.sent == len(endpoint.chats)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 3])
+def test_a_reply_to_a_prompt_that_was_cut_is_not_kept_however_often_it_was_asked_for(
+    memory: Any, bad: int
+) -> None:
+    request = replace(REQUEST, messages=(Message("user", "The mill at Hebdon burned down in June. " * 900),))
+    script = answers(*[Scripted(text, "stop", 800, 10) for text in [*["no json"] * bad, GOOD]])
+    with ScriptedEndpoint(script) as endpoint:
+        ask(memory.chat(endpoint), request)
+    assert (memory.count("replies"), memory.count("unread_prompts")) == (0, 1)
 
 
 def test_what_was_remembered_and_cannot_be_used_any_more_gives_way(memory: Any) -> None:

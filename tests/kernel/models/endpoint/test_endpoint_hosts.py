@@ -154,6 +154,9 @@ NOT_BROKE = [
     Fault(429, "You exceeded your current quota, please check your plan and billing details.", "429"),
     Fault(429, "Rate limit reached for tokens per minute."),
     Fault(500, "insufficient balance of the load"),
+    Fault(429, "The thinking budget has been exceeded.", "thinking_budget_exceeded"),
+    Fault(429, "This request has exceeded the token budget limit of this minute."),
+    Fault(429, "busy", kind="reasoning_budget_exceeded"),
 ]
 
 

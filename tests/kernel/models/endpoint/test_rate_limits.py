@@ -1,7 +1,7 @@
 """How many calls, and how fast: the window, the rates, what the endpoint says of itself."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -113,6 +113,43 @@ def test_no_more_calls_than_the_window_and_none_is_forgotten(most: int, cancelle
         await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
         assert served >= cancelled.count(False)
         assert limits.in_flight == 0
+
+    asyncio.run(run())
+
+
+class Counting:
+    """A store that has room for all, and tells how many were asked for."""
+
+    def __init__(self) -> None:
+        self.drawn: list[int] = []
+
+    async def draw(self, calls: Sequence[int]) -> tuple[int, float]:
+        self.drawn.append(len(calls))
+        await asyncio.sleep(0)
+        return len(calls), 0.0
+
+    def give_back(self, tokens: int, requests: int = 0) -> None:
+        del tokens, requests
+
+
+def test_a_window_that_was_halved_below_the_calls_in_flight_lets_nobody_in() -> None:
+    async def run() -> None:
+        limits, store = Limits(8), Counting()
+        tickets = [await limits.enter(1) for _ in range(7)]
+        limits.shared = store
+        waiting = [asyncio.ensure_future(limits.enter(1)) for _ in range(20)]
+        # The turn in which they come to wait; what is drawn for them is drawn in the next.
+        asyncio.get_running_loop().call_soon(limits.on_timeout, tickets[0])
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert (limits.window, limits.in_flight) == (4, 7)
+        assert sum(store.drawn) == 0
+        for ticket in tickets:
+            limits.leave(ticket, 1)
+        await asyncio.wait_for(asyncio.gather(*waiting[:4]), 2)
+        assert limits.in_flight <= limits.window
+        for one in waiting:
+            one.cancel()
 
     asyncio.run(run())
 
