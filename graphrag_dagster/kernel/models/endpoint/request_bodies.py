@@ -1,5 +1,6 @@
 """Bodies of chat requests, built for the detected capabilities of an endpoint."""
 
+import json
 import re
 from dataclasses import dataclass, replace
 from functools import cache
@@ -166,6 +167,12 @@ def strict_schema(shape: type[BaseModel]) -> tuple[dict[str, Any], bool]:
     return schema, _close(schema)
 
 
+@cache
+def strict_schema_text(shape: type[BaseModel]) -> str:
+    """Return :func:`strict_schema` as text: what the endpoint is asked for, without titles and docstrings."""
+    return json.dumps(strict_schema(shape)[0], sort_keys=True, ensure_ascii=False)
+
+
 def _most_records(expected_tokens: int) -> int | None:
     """Return the most records that a reply may list under one name: twice what is expected, in twenties."""
     return _ROUND * -(-2 * expected_tokens // (_RECORD * _ROUND)) if expected_tokens else None
@@ -188,8 +195,6 @@ def limited_schema(shape: type[BaseModel], most: int | None) -> tuple[dict[str, 
 
 
 def _compact_json(shape: type[BaseModel]) -> str:
-    import json
-
     return json.dumps(strict_schema(shape)[0], ensure_ascii=False)
 
 

@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.cache.llm_cache import reply_key
+from graphrag_dagster.kernel.models.cache.llm_cache import User, reply_key
 from graphrag_dagster.kernel.models.chat import structured_output as asking
-from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    ChatReply,
+    ChatRequest,
+    Message,
+    collect_reused_replies,
+)
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, UsableReply, ask_typed
@@ -294,6 +299,38 @@ def _essence(request: ChatRequest) -> tuple[Any, ...]:
 def test_keys_are_the_same_for_the_same_question_alone(one: ChatRequest, other: ChatRequest) -> None:
     same = _essence(one) == _essence(other)
     assert (reply_key(SETTINGS, one) == reply_key(SETTINGS, other)) is same
+
+
+class Reworded(BaseModel):
+    """The same shape under other words."""
+
+    model_config = ConfigDict(title="Something else")
+    answer: str = Field(description="what is answered", title="Answer, in words")
+
+
+def test_the_words_about_a_schema_are_no_part_of_a_key(memory: Any) -> None:
+    with ScriptedEndpoint(lambda _: GOOD) as endpoint:
+        ask(memory.chat(endpoint))
+        ask(memory.chat(endpoint), replace(REQUEST, schema=Reworded))
+        assert len(endpoint.chats) == 1
+        ask(memory.chat(endpoint), replace(REQUEST, schema=Other))
+    assert len(endpoint.chats) == 2
+
+
+def test_what_was_paid_for_under_a_key_with_docstrings_is_not_paid_for_again(memory: Any) -> None:
+    account = memory.account()
+    with ScriptedEndpoint(lambda _: "no") as endpoint:
+        model = memory.chat(endpoint, account, name=SETTINGS.name)
+        key = reply_key(SETTINGS, REQUEST, documented=True)
+        account.replies.keep(
+            key, "hello", "scripted", ChatReply(GOOD, "stop", 9, 3), 0.1, User("c", "a", "r0")
+        )
+        with collect_reused_replies() as noted:
+            assert ask(model).text == GOOD
+        assert ask(model).text == GOOD
+        assert not endpoint.chats
+    assert list(noted) == [reply_key(SETTINGS, REQUEST).hex()]
+    assert (memory.count("replies"), memory.used().saved_tokens) == (2, 24)
 
 
 def test_the_limit_of_a_reply_changes_nothing_once_it_is_remembered(memory: Any) -> None:
