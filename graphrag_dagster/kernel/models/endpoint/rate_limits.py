@@ -247,7 +247,7 @@ class Limits:
                     place.set_exception(error)
             count, wait = 0, 0.0
         for place, tokens in waiting[:count]:
-            if place.done():
+            if place.done() or self.in_flight >= self.window:
                 shared.give_back(tokens, 1)
             else:
                 self._waiting.remove((place, tokens))
