@@ -150,7 +150,8 @@ def test_a_reply_to_a_prompt_that_was_cut_is_not_kept_however_often_it_was_asked
     request = replace(REQUEST, messages=(Message("user", "The mill at Hebdon burned down in June. " * 900),))
     script = answers(*[Scripted(text, "stop", 800, 10) for text in [*["no json"] * bad, GOOD]])
     with ScriptedEndpoint(script) as endpoint:
-        ask(memory.chat(endpoint), request)
+        # Under a name of its own: how long prompts get is remembered by model.
+        ask(memory.chat(endpoint, name=f"cuts {bad}"), request)
     assert (memory.count("replies"), memory.count("unread_prompts")) == (0, 1)
 
 
