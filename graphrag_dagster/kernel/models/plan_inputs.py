@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.documents.documents import require_documents
 from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.models.cache.cache_database import own_database
-from graphrag_dagster.kernel.models.cache.llm_cache import Replies, reply_key, vector_key
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, reply_keys, vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.call_estimates import names_and_pairs
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
@@ -128,13 +128,14 @@ class KnownReplies:
 
     def new_requests(self, task: RoleName, requests: Sequence[ChatRequest]) -> list[int]:
         """Return the places of the requests whose replies are not cached."""
-        keys = [reply_key(self.of_task(task), request) for request in requests]
-        known = self._replies.has(keys)
-        return [place for place, key in enumerate(keys) if key not in known]
+        keys = [reply_keys(self.of_task(task), request) for request in requests]
+        known = self._replies.has([key for some in keys for key in some])
+        return [place for place, some in enumerate(keys) if known.isdisjoint(some)]
 
     def reply(self, task: RoleName, request: ChatRequest) -> ChatReply | None:
         """Return the cached reply to a request; None where there is none."""
-        return self._replies.cached_reply_for_display(reply_key(self.of_task(task), request))
+        found = map(self._replies.cached_reply_for_display, reply_keys(self.of_task(task), request))
+        return next((reply for reply in found if reply is not None), None)
 
     def vectors(self, model: str, texts: Sequence[str]) -> int:
         """Return how many texts, as they are sent, have a cached vector."""

@@ -52,13 +52,13 @@ class PriceSettings(Section):
 class TaskModelSettings(Section):
     """Overrides of one task."""
 
-    base_url: BaseUrl | None = Field(None, description="OpenAI-compatible base URL")
+    base_url: BaseUrl | None = Field(None, repr=False, description="OpenAI-compatible base URL")
     api_key_variable: VariableName | None = Field(None, description="environment variable with the key")
     api_version: AnyPlainText | None = Field(None, description="Azure: API version")
     organization: PlainText | None = Field(None, description="organisation that the calls are billed to")
     project: PlainText | None = Field(None, description="project that the calls are billed to")
     headers: Headers | None = Field(None, description="additional headers of every request")
-    query: Query | None = Field(None, description="additional URL parameters of every request")
+    query: Query | None = Field(None, repr=False, description="additional URL parameters of every request")
     name: PlainText | None = Field(None, description="chat model")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(None, description="sampling temperature")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="nucleus sampling")
@@ -79,7 +79,9 @@ class ModelSettings(Section):
     """The model endpoint of this corpus. Keys come only from the environment."""
 
     base_url: BaseUrl | None = Field(
-        None, description="OpenAI-compatible base URL; default: the variable OPENAI_BASE_URL, else OpenAI's"
+        None,
+        repr=False,
+        description="OpenAI-compatible base URL; default: the variable OPENAI_BASE_URL, else OpenAI's",
     )
     api_key_variable: VariableName = Field("OPENAI_API_KEY", description="environment variable with the key")
     api_version: AnyPlainText | None = Field(
@@ -101,7 +103,9 @@ class ModelSettings(Section):
         "variable, which is required for credentials",
     )
     query: Query = Field(
-        default_factory=dict, description="additional URL parameters of every request; never a key"
+        default_factory=dict,
+        repr=False,
+        description="additional URL parameters of every request; never a key",
     )
     name: PlainText = Field("gpt-4.1-mini", description="chat model")
     temperature: Annotated[float, Field(ge=0, le=2)] = Field(

@@ -197,7 +197,7 @@ _PAPER = MappingProxyType(
 _STAGES = (
     Stage(
         "extraction",
-        version=3,
+        version=4,
         reads=("corpus",),
         sections=("extraction", "claims", "typing"),
         without_effect=("extraction.expected", "extraction.processes"),
@@ -239,7 +239,7 @@ _STAGES = (
     ),
     Stage(
         "reports",
-        version=2,
+        version=3,
         reads=("imports", "corpus", "extraction", "resolution", "graph", "communities", "context"),
         sections=("reports",),
         users=("reports",),

@@ -6,7 +6,7 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from graphrag_dagster.kernel.common.progress import say
-from graphrag_dagster.kernel.models.cache.llm_cache import reply_key
+from graphrag_dagster.kernel.models.cache.llm_cache import reply_key, reply_keys
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, note_reply
 from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
@@ -152,7 +152,7 @@ class CachedChatModel:
             await other.wait()
         done = self._under_way[key] = asyncio.Event()
         try:
-            while (kept := await self._account.replies.find(key, self._account.user)) is None:
+            while (kept := await self._find(request)) is None:
                 # Another process may have asked for it meanwhile.
                 if await self._leases.take(key):
                     try:
@@ -170,12 +170,20 @@ class CachedChatModel:
             listen(kept.text)
         return kept
 
+    async def _find(self, request: ChatRequest) -> ChatReply | None:
+        """The cached reply; one that is under a key of 0.1.0 comes under that of today once it is used."""
+        for key in reply_keys(self._sender.settings, request):
+            if (kept := await self._account.replies.find(key, self._account.user)) is not None:
+                return kept
+        return None
+
     async def _send_again(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         """Ask again, while other processes go on waiting for the reply to what was asked first."""
         first = self._key(request.first) if request.first else key
         self._leases.hold_on(first)
         try:
-            return await self._send(request, key, listen)
+            # A usable reply is remembered as that to the first request, whatever was asked in the end.
+            return await self._send(request, first, listen)
         finally:
             self._leases.leave(first)
 

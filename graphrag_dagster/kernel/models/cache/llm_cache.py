@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import Database, databa
 from graphrag_dagster.kernel.models.cache.rounds import Rounds
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, strict_schema_text
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, ModelSettings
 from graphrag_dagster.kernel.storage.home import cache_location
@@ -35,21 +35,27 @@ class User:
     run_id: str
 
 
-def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
+def reply_key(settings: ModelSettings, request: ChatRequest, *, documented: bool = False) -> bytes:
     """Return the hash of all that determines a usable reply.
 
     The limit of its length does not: a complete reply is the same under any. Neither does the way in which
-    the endpoint is made to keep to the schema, nor where the endpoint is.
+    the endpoint is made to keep to the schema, nor where the endpoint is, nor the docstrings of the schema.
+
+    Args:
+        settings: of the model.
+        request: what is asked.
+        documented: as in 0.1.0, with the docstrings; what was paid for then is found under such a key.
     """
     # Loaded where a model is asked: all shapes of replies are models of pydantic.
     from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
 
+    text = schema_text if documented else strict_schema_text
     decided = {key: getattr(settings, key) for key in DECIDING_REPLIES}
     parts: dict[str, Any] = {
         "model": decided.pop("name"),
         **decided,
         "messages": [[message.role, message.content] for message in request.messages],
-        "schema": schema_text(request.schema) if request.schema else None,
+        "schema": text(request.schema) if request.schema else None,
         "forced": list(request.forced_tokens),
     }
     if request.temperature is not None:
@@ -57,6 +63,12 @@ def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
     if request.replicate:
         parts["replicate"] = request.replicate
     return _hash(parts)
+
+
+def reply_keys(settings: ModelSettings, request: ChatRequest) -> tuple[bytes, ...]:
+    """Return the keys under which a reply may be: that of today, and that of a schema with its docstrings."""
+    key = reply_key(settings, request)
+    return (key, reply_key(settings, request, documented=True)) if request.schema else (key,)
 
 
 def vector_key(model: str, namespace: str, text: str) -> bytes:
@@ -294,6 +306,7 @@ class LLMCache(Resource):
 
     file: str = Field(
         default="",
+        repr=False,
         description="SQLite file, or postgresql://user@host/database; default: set by the environment",
     )
 

@@ -69,12 +69,13 @@ _BEFORE_A_WORD = re.compile(
     r"\b(?:the|an?|this|that|tags?|tokens?|marks?|markers?|elements?|with|by|in|and|or|of|closing|closed|ends?)\Z",
     re.IGNORECASE,
 )
-#: How models begin to reason where nothing marks it.
+#: How models begin to reason where nothing marks it: they speak of what to do, or of who asks. Answers, too,
+#: begin with "So," or "We have".
 _MUSING = re.compile(
-    r"\s*(?:ok(?:ay)?\b|alright|hmm+|wait\b|let me\b|let'?s\b|so,|now,|well,|first,? (?:i|let)\b|right,"
-    r"|i (?:need|should|have|must|will|am asked)\b|we (?:need|have|are|should|must)\b|to answer\b"
-    r"|the (?:user|question)\b|(?:my )?thinking\b|thinking process|analy[sz]\w*\b|reasoning"
-    r"|嗯|好的|好，|首先|用户|让我|我们)",
+    r"\s*(?:ok(?:ay)?\b|alright\b|hmm+|wait\b|嗯|(?:(?:so|now|well|right|first|首先|好的|好)\b[,，]?\s*)?"
+    r"(?:let me\b|let'?s\b|i (?:need|should|have to|must|will|am asked)\b"
+    r"|we (?:need|have to|should|must|are (?:asked|given|to))\b|to answer (?:this|the question)\b"
+    r"|the (?:user|question (?:is|asks|says))\b|user (?:asks|wants)\b|thinking process|用户|让我|我们需要))",
     re.IGNORECASE,
 )
 #: Characters of a reply that tell how it begins, and of the longest mark.
@@ -263,10 +264,11 @@ class ShownReply:
 
     Args:
         listen: hears what is shown.
-        reasons: the model is known to reason without marking where that begins.
+        reasons: whether the model reasons without marking where that begins; None: not known, so that it is
+            told from how the reply begins.
     """
 
-    def __init__(self, listen: Callable[[str], None], *, reasons: bool = False) -> None:
+    def __init__(self, listen: Callable[[str], None], *, reasons: bool | None = None) -> None:
         self._listen = listen
         self._reasons = reasons
         self._held: str | None = ""
@@ -295,10 +297,13 @@ class ShownReply:
                 wrapped = _WRAPPED.match(shown)
                 self._closing = f"</{wrapped[1]}>" if wrapped else ""
                 self._begin(shown[wrapped.end() :] if wrapped else shown)
-        elif told.hidden or self._reasons or _MUSING.match(held) or _begins_bare(held):
+        elif told.hidden or _begins_bare(held) or self._muses(held):
             self._hiding = True
         else:
             self._begin(held)
+
+    def _muses(self, held: str) -> bool:
+        return _MUSING.match(held) is not None if self._reasons is None else self._reasons
 
     def end(self, shown: str) -> None:
         """Pass on what is left of a reply that has come whole; ``shown`` is what it shows."""

@@ -3,15 +3,24 @@
 import re
 from collections.abc import Sequence
 
+from graphrag_dagster.kernel.models.chat.hidden_reasoning import split
+
 #: Characters at the end that are looked for before it, how often it must recur, longest period in characters.
 _TAIL, _ROUNDS, _LONGEST_ROUND = 60, 5, 800
 #: Characters that must repeat at least: a rule of dashes in a table is shorter.
 _LEAST = 300
-#: Records in a row that were all given before.
-_OLD_RECORDS = 6
+#: Records in a row that were all given before: of rows, and of what is too short to be one.
+_OLD_ROWS, _OLD_RECORDS = 2, 6
 #: A record: a flat JSON object, or a delimited tuple on its own.
-_JSON_RECORD = re.compile(r'\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
-_TUPLE_RECORD = re.compile(r'\("?(?:entity|relationship|claim)"?<\|>[^\n]*?\)(?=\s*(?:##|\Z|<\|COMPLETE))')
+_JSON_RECORD = re.compile(r'\{(?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+\}')
+_TUPLE_RECORD = re.compile(
+    r'\("?(?:entity|relationship|claim)"?<\|>[^\n]*?\)(?=[ \t]*(?:\n|##|\Z|<\|COMPLETE))'
+)
+#: Words before JSON; where more stand there, it may be a draft.
+_BEFORE_JSON = re.compile(r"[^{\[`]{0,200}[{\[`]")
+#: Fields of a row of an extraction: a verdict or a rating has fewer, and may be the same for two items.
+_FIELDS_OF_ROW = 3
+_KEY = re.compile(r'"\s*:|<\|>')
 _CLOSING = {"{": "}", "[": "]"}
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 
@@ -20,24 +29,9 @@ def is_repetitive(text: str) -> bool:
     """Return whether the end of a reply repeats itself, so that it is not likely to end.
 
     Either it goes round: its end is five times the same, of up to 800 characters and 300 in all; or its last
-    six records were all given before.
+    row is the one before it; or its last two rows were given before, or its last six records of any kind.
     """
-    return _goes_round(text) or _are_old(_records(text))
-
-
-class GrowingReply:
-    """Looks at a reply that grows; records that it has found it does not look for again."""
-
-    def __init__(self) -> None:
-        self._found: list[tuple[int, str]] = []
-
-    def is_repetitive(self, text: str) -> bool:
-        """Return whether the text repeats itself, of which that of the last time was the beginning."""
-        # The last may have been taken for whole because the text ended there.
-        del self._found[-1:]
-        self._found += _records(text, self._found[-1][0] if self._found else 0)
-        # What was found in a beginning may be no record of the whole.
-        return (_are_old(self._found) or _goes_round(text)) and is_repetitive(text)
+    return _goes_round(text) or _are_old([record for _, record in _records(text)])
 
 
 def _goes_round(text: str) -> bool:
@@ -51,9 +45,11 @@ def _goes_round(text: str) -> bool:
     return len(rounds) == length and rounds[period:] == rounds[:-period]
 
 
-def _are_old(found: Sequence[tuple[int, str]]) -> bool:
+def _are_old(records: Sequence[str]) -> bool:
     """Whether the last records were all given before."""
-    records = [record for _, record in found]
+    last = records[-_OLD_ROWS:]
+    if len(last) == _OLD_ROWS and all(len(_KEY.findall(one)) >= _FIELDS_OF_ROW for one in last):
+        return last[0] == last[1] or set(last) <= set(records[:-_OLD_ROWS])
     return len(records) > _OLD_RECORDS and set(records[-_OLD_RECORDS:]) <= set(records[:-_OLD_RECORDS])
 
 
@@ -85,7 +81,16 @@ def before_repetition(text: str) -> str | None:
     return text[:end] + "".join(reversed(opened))
 
 
-def _records(text: str, start: int = 0) -> list[tuple[int, str]]:
-    """Return the end of each whole record from ``start`` on and the record, its white space normalised."""
-    pattern = _JSON_RECORD if text.lstrip()[:1] in {"{", "[", "`"} else _TUPLE_RECORD
-    return [(found.end(), " ".join(found[0].split())) for found in pattern.finditer(text, start)]
+def _records(text: str) -> list[tuple[int, str]]:
+    """Return the end of each whole record and the record, its white space normalised.
+
+    What stands in hidden reasoning is none: the reply says it once more.
+    """
+    begin = len(text) - len(split(text).shown)
+    if text.find("<|>", begin) >= 0:
+        pattern = _TUPLE_RECORD
+    elif _BEFORE_JSON.match(text, begin):
+        pattern = _JSON_RECORD
+    else:
+        return []
+    return [(found.end(), " ".join(found[0].split())) for found in pattern.finditer(text, begin)]

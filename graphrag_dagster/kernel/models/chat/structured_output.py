@@ -84,8 +84,9 @@ async def first_completed(*ways: Awaitable[T], lost: type[E]) -> T:
 
 _REPEATED = "the reply repeated itself; what came before is used"
 
-#: Models whose replies held reasoning of which only the end was marked; what they say is not shown at once.
-_reason_unmarked: set[str] = set()
+#: Whether replies of a model held reasoning of which only the end was marked; what it says is then not shown
+#: at once.
+_reasons_unmarked: dict[str, bool] = {}
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -124,15 +125,16 @@ class UnusableReply(Exception):
 class UsableReply(Generic[T]):
     """A reply that could be read. ``text`` is the reply without hidden reasoning and code fences.
 
-    ``repaired``: it had to be repaired, by which nothing was lost. ``usage`` is that of the first prompt and
-    this reply, the same whether it was sent for or cached; what failed attempts cost stands in the account of
-    the run. ``note``: see :class:`.ChatReply`. ``lacking`` says what
-    is missing in it, else None.
+    ``repaired``: it had to be repaired, by which nothing was lost. ``usage`` is that of all attempts,
+    ``reply_usage`` that of the first prompt and this reply: the same whether it was sent for or cached, as
+    tables of an index need it. ``note``: see :class:`.ChatReply`. ``lacking`` says what is missing in it,
+    else None.
     """
 
     value: T
     text: str
     usage: Usage
+    reply_usage: Usage
     repaired: bool = False
     note: str | None = None
     lacking: str | None = None
@@ -248,6 +250,7 @@ class _Ladder(Generic[T]):
             try:
                 reply = await self._model.complete(current, shown)
             except CallFailed as failure:
+                self._usage += Usage(calls=1)
                 if isinstance(failure, Refused) and self._retries.fall_back(current):
                     continue
                 if self._partial:
@@ -261,14 +264,14 @@ class _Ladder(Generic[T]):
                 self.raced = True
                 return await _first_usable(self.run(), alternative(self._retries.reason))
         if self._partial:
-            return CachedReply(self._partial, None)
+            return CachedReply(replace(self._partial, usage=self._usage), None)
         retries = self._retries
         raise UnusableReply(retries.reason, self._prompt, retries.reply, self._usage, too_long=bool(self.cut))
 
     def _streamed_reply(self) -> ShownReply | None:
         if self._listen is None:
             return None
-        return ShownReply(self._listen, reasons=self._model.name in _reason_unmarked)
+        return ShownReply(self._listen, reasons=_reasons_unmarked.get(self._model.name))
 
     def _read_reply(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
         self._usage += reply.usage
@@ -276,8 +279,9 @@ class _Ladder(Generic[T]):
         self._prompt_tokens = self._prompt_tokens or reply.input_tokens
         kept = replace(reply, input_tokens=self._prompt_tokens)
         text = "" if is_endless(reply, current.max_tokens) else visible_text(reply.text)
-        if self._listen and split(reply.text).unopened:
-            _reason_unmarked.add(self._model.name)
+        if self._listen and (split(reply.text).unopened or text):
+            name = self._model.name
+            _reasons_unmarked[name] = split(reply.text).unopened or _reasons_unmarked.get(name, False)
         if (before := self._read_before_repetition(kept, text)) is not None:
             return before
         try:
@@ -286,16 +290,21 @@ class _Ladder(Generic[T]):
         except Incomplete as problem:
             self._retries.record_failure(reply, text, str(problem))
             self._partial = self._partial or UsableReply(
-                problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
+                problem.value, text, self._usage, kept.usage, note=kept.note, lacking=str(problem)
             )
         except NotUsable as problem:
             if isinstance(problem, CutOff):
                 self.cut = str(problem)
             self._retries.record_failure(reply, text, str(problem))
         else:
-            used = replace(kept.usage, repaired=int(repaired))
-            return CachedReply(UsableReply(value, text, used, repaired, kept.note), kept)
+            return CachedReply(self._usable(value, text, kept, kept.note, repaired=repaired), kept)
         return None
+
+    def _usable(
+        self, value: T, text: str, reply: ChatReply, note: str | None, *, repaired: bool
+    ) -> UsableReply[T]:
+        every, own = (replace(one, repaired=int(repaired)) for one in (self._usage, reply.usage))
+        return UsableReply(value, text, every, own, repaired, note)
 
     def _read_before_repetition(self, reply: ChatReply, text: str) -> CachedReply[T] | None:
         """Use the records of a cut-off reply that came before it began to repeat itself."""
@@ -305,8 +314,7 @@ class _Ladder(Generic[T]):
             value, _ = self._read(begun)
         except NotUsable:
             return None
-        used = replace(reply.usage, repaired=1)
-        return CachedReply(UsableReply(value, begun, used, True, _REPEATED), reply)
+        return CachedReply(self._usable(value, begun, reply, _REPEATED, repaired=True), reply)
 
     @property
     def _prompt(self) -> str:
@@ -316,9 +324,9 @@ class _Ladder(Generic[T]):
         """A refused repetition leaves the first failure as the reason: that is what is to be repaired."""
         reason = self._retries.reason
         told = f"{reason}; asked again: {failure}" if reason else str(failure)
-        refused, usage = isinstance(failure, Refused), self._usage + Usage(calls=1)
+        refused, reply = isinstance(failure, Refused), self._retries.reply
         return UnusableReply(
-            told, self._prompt, self._retries.reply, usage, smaller_may_help=refused, too_long=refused
+            told, self._prompt, reply, self._usage, smaller_may_help=refused, too_long=refused
         )
 
 

@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
 )
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, visible_text
-from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
+from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, UsableReply, ask
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -39,21 +39,21 @@ class YesNo:
     forced: tuple[int, ...] = ()
 
     async def ask(self, messages: tuple[Message, ...]) -> tuple[bool, tuple[Message, ...], Usage]:
-        """Return whether the reply is yes, the conversation with question and reply, and the cost.
+        """Return whether the reply is yes, the conversation with question and reply, and its usage.
 
         Raises:
             UnusableReply: no reply came that holds a word.
             EndpointError: the endpoint cannot be used at all.
         """
         asked = (*messages, Message("user", self.prompt.render()))
-        yes, usage = await yes_or_no(self.model, self.task, asked, self.retry, self.forced)
-        return yes, (*asked, Message("assistant", "YES" if yes else "NO")), usage
+        told = await yes_or_no(self.model, self.task, asked, self.retry, self.forced)
+        return told.value, (*asked, Message("assistant", "YES" if told.value else "NO")), told.reply_usage
 
 
 async def yes_or_no(
     model: ChatModel, task: str, asked: tuple[Message, ...], retry: Prompt, forced: tuple[int, ...] = ()
-) -> tuple[bool, Usage]:
-    """Return whether the reply to a conversation that ends with a yes/no question is yes, and the cost.
+) -> UsableReply[bool]:
+    """Return whether the reply to a conversation that ends with a yes/no question is yes.
 
     Args:
         model: answers.
@@ -67,30 +67,34 @@ async def yes_or_no(
         EndpointError: the endpoint cannot be used at all.
     """
     request = ChatRequest(task, asked, 1, forced_tokens=forced)
-    word, usage = await _forced_word(model, request) if forced else ("", Usage())
-    if not word:
-        free = ChatRequest(task, asked, _SHORT)
-        # What is asked for again is the forced word, where there is one.
-        with collect_reused_replies() if forced else nullcontext():
-            told = await ask(model, free, _first_word, retry, whole=False)
-        word, usage = told.value, told.usage
-        if forced:
-            reply = ChatReply(word, "stop", told.usage.input_tokens, told.usage.output_tokens)
+    lost = Usage()
+    if forced:
+        reply = await _forced_reply(model, request)
+        word = _WORD.search(visible_text(reply.text))
+        if word and (found := word[0].upper()) in {"YES", "NO"}:
             model.remember(request, reply)
-    return word == "YES", usage
+            return UsableReply(found == "YES", found, reply.usage, reply.usage)
+        # The forced tokens may mean something else to this model.
+        lost = reply.usage
+    free = ChatRequest(task, asked, _SHORT)
+    # What is asked for again is the forced word, where there is one.
+    with collect_reused_replies() if forced else nullcontext():
+        try:
+            told = await ask(model, free, _first_word, retry, whole=False)
+        except UnusableReply as failed:
+            failed.usage += lost
+            raise
+    own = told.reply_usage
+    if forced:
+        model.remember(request, ChatReply(told.value, "stop", own.input_tokens, own.output_tokens))
+    return UsableReply(told.value == "YES", told.value, lost + told.usage, own)
 
 
-async def _forced_word(model: ChatModel, request: ChatRequest) -> tuple[str, Usage]:
-    """The word if it is one of the two; the forced tokens may mean something else to this model."""
+async def _forced_reply(model: ChatModel, request: ChatRequest) -> ChatReply:
     try:
-        reply = await model.complete(request)
+        return await model.complete(request)
     except CallFailed as failure:
         raise UnusableReply(str(failure), request.messages[-1].content, "", Usage(calls=1)) from None
-    word = _WORD.search(visible_text(reply.text))
-    if word is None or (found := word[0].upper()) not in {"YES", "NO"}:
-        return "", Usage()
-    model.remember(request, reply)
-    return found, reply.usage
 
 
 def _first_word(text: str) -> tuple[str, bool]:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 from urllib.request import getproxies
@@ -30,12 +30,12 @@ class ClientOptions:
     """Parameters of a call: the base URL without credentials and query, and what is sent along with it.
 
     ``api_version``: the endpoint is Azure's, where the model is part of the URL. ``authorised``: a header
-    authenticates the call, instead of the key.
+    authenticates the call, instead of the key. What may hold a key is no part of its representation.
     """
 
     base_url: str
-    query: tuple[tuple[str, str], ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
+    query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     api_version: str | None = None
     organization: str | None = None
     project: str | None = None

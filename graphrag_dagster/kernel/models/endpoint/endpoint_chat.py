@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, Refused
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener
 from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, storable
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection, Tries
+from graphrag_dagster.kernel.models.endpoint.error_mapping import RefusedWith
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     Capabilities,
     capabilities_of,
@@ -169,9 +170,9 @@ class OpenAIChatModel:
             except asyncio.CancelledError:
                 tries.given_up = Size(prompt, self.connection.pace.expected_tokens(size, tries.seconds))
                 raise
-            except Refused as refusal:
+            except RefusedWith as refusal:
                 known = self._capabilities()
-                left = used.without(str(refusal), self.connection.url) if known == used else known
+                left = used.without(refusal.said, self.connection.url) if known == used else known
                 if left is None:
                     raise
                 self._set(left)

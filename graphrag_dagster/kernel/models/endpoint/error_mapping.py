@@ -49,6 +49,11 @@ _BROKE = re.compile(
     r"|余额不足|欠费",
     re.IGNORECASE,
 )
+#: Budgets of something else than money.
+_OTHER_BUDGETS = re.compile(
+    r"(?:thinking|reasoning|tokens?|context|output|time|latency|compute|retry|error)[ _-]budget\w*",
+    re.IGNORECASE,
+)
 #: What servers say while they load a model; a model that could not be loaded never will be.
 _LOADING = re.compile(
     r"\bloading\b|\bload in progress|being loaded|(?:not|n't) (?:yet )?(?:been )?(?:fully )?loaded"
@@ -250,8 +255,8 @@ def is_out_of_credit(told: object) -> bool:
     """Whether an error, as its body or as a text, says that the account has no money left."""
     error = mapping(told)
     names = (str(error.get(key) or "") for key in ("code", "type", "error_type", "status"))
-    said = _message(told)
-    return any(map(_BROKE_CODE.search, (*names, said))) or bool(_BROKE.search(said))
+    *codes, said = (_OTHER_BUDGETS.sub("", one) for one in (*names, _message(told)))
+    return any(map(_BROKE_CODE.search, (*codes, said))) or bool(_BROKE.search(said))
 
 
 def _says_out_of_credit(status: int, told: object) -> bool:

@@ -13,7 +13,7 @@ from openai import APIConnectionError, AsyncAzureOpenAI, AsyncOpenAI, Omit
 from openai.lib.azure import API_KEY_SENTINEL
 
 from graphrag_dagster.kernel.models.chat.chat_model import Listener
-from graphrag_dagster.kernel.models.chat.repeating_replies import GrowingReply
+from graphrag_dagster.kernel.models.chat.repeating_replies import is_repetitive
 from graphrag_dagster.kernel.models.chat.retry_policy import REPETITION
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
@@ -26,8 +26,9 @@ from graphrag_dagster.kernel.models.endpoint.response_parsing import (
 #: Where chat requests go.
 CHATS = "/chat/completions"
 _SHOWN = 400
-#: Characters between two looks at whether a reply repeats itself.
-_LOOK_EVERY = 500
+#: Characters between two looks at whether a reply repeats itself, and what may be the end of a record, at
+#: which it is looked at anyway.
+_LOOK_EVERY, _ENDS = 500, frozenset("})")
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class _Heard:
     looked_at: int = 0
     ended: bool = False
     usage: Mapping[str, Any] = field(default_factory=dict)
-    growing: GrowingReply = field(default_factory=GrowingReply)
+    row_ended: bool = False
 
     def takes(self, event: Mapping[str, Any], listen: Listener | None) -> bool:
         """Take an event in; return whether there was anything in it."""
@@ -54,16 +55,17 @@ class _Heard:
         if delta.text:
             self.content.append(delta.text)
             self.length += len(delta.text)
+            self.row_ended |= not _ENDS.isdisjoint(delta.text)
             if listen:
                 listen(delta.text)
         return bool(self.hidden or self.content or self.refusal or self.finish)
 
     def repeats(self) -> bool:
-        """Whether what has come so far repeats itself; looked at from time to time."""
-        if self.length - self.looked_at < _LOOK_EVERY:
+        """Whether what has come so far repeats itself; looked at after each record, and from time to time."""
+        if not self.row_ended and self.length - self.looked_at < _LOOK_EVERY:
             return False
-        self.looked_at = self.length
-        return self.growing.is_repetitive("".join(self.content))
+        self.looked_at, self.row_ended = self.length, False
+        return is_repetitive("".join(self.content))
 
     def end_early(self, prompt_tokens: int) -> None:
         """Take what has come for the reply; a piece is about a token, and servers count only at the end."""

@@ -236,7 +236,9 @@ class Limits:
 
     async def _draw(self, shared: RateStore) -> None:
         """Let those in for whom other processes leave room too."""
-        waiting = [one for one in self._waiting if not one[0].done()][: self.window - self.in_flight]
+        # The window may have been halved since, below the calls in flight.
+        room = max(self.window - self.in_flight, 0)
+        waiting = [one for one in self._waiting if not one[0].done()][:room]
         try:
             count, wait = await shared.draw([tokens for _, tokens in waiting])
         except Exception as error:
@@ -245,7 +247,7 @@ class Limits:
                     place.set_exception(error)
             count, wait = 0, 0.0
         for place, tokens in waiting[:count]:
-            if place.done():
+            if place.done() or self.in_flight >= self.window:
                 shared.give_back(tokens, 1)
             else:
                 self._waiting.remove((place, tokens))

@@ -1,8 +1,11 @@
 """Bodies of chat requests, built for the detected capabilities of an endpoint."""
 
+import json
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -22,6 +25,7 @@ _FORMAT_WORDS = (
 #: How servers complain of the longest list that a schema allows; the last is vLLM's, of any such key.
 _LIST_WORDS = ("maxitems", "features not supported by xgrammar")
 _THINKING_WORDS = ("reasoning_effort", "reasoning effort", "chat_template_kwargs", "enable_thinking")
+_STREAM = re.compile(r"\bstream(?:ing|ed|_options)?\b")
 
 Silence = Literal["not needed", "template", "none", "minimal", "impossible"]
 _OWN_SERVERS: tuple[Silence, ...] = ("not needed", "template", "none", "impossible")
@@ -53,7 +57,12 @@ class Capabilities:
     encoding: bool = True
 
     def without(self, complaint: str, url: str = "") -> "Capabilities | None":
-        """Return what is left after a refusal, None where the complaint names none of the capabilities."""
+        """Return what is left after a refusal, None where the complaint names none of the capabilities.
+
+        Args:
+            complaint: what the endpoint says, and nothing else: our own words may hold those of a capability.
+            url: of the endpoint.
+        """
         words = complaint.lower()
         if self.logit_bias and "logit_bias" in words:
             return replace(self, logit_bias=False)
@@ -67,7 +76,7 @@ class Capabilities:
             return replace(self, most_items=False)
         if self.format != "text" and any(word in words for word in _FORMAT_WORDS):
             return replace(self, format="json_object" if self.format == "json_schema" else "text")
-        if self.stream and "stream" in words:
+        if self.stream and _STREAM.search(words):
             return replace(self, stream=False)
         if self.temperature and "temperature" in words:
             return replace(self, temperature=False)
@@ -75,7 +84,7 @@ class Capabilities:
 
     def with_less_reasoning(self, url: str) -> "Capabilities":
         """Return the next way of switching hidden reasoning off; the last is to take it off the reply."""
-        ways = _OPENAI if "api.openai.com" in url else _OWN_SERVERS
+        ways = _OPENAI if urlsplit(url).hostname == "api.openai.com" else _OWN_SERVERS
         place = ways.index(self.silence) if self.silence in ways else len(ways) - 2
         return replace(self, silence=ways[min(place + 1, len(ways) - 1)])
 
@@ -158,6 +167,12 @@ def strict_schema(shape: type[BaseModel]) -> tuple[dict[str, Any], bool]:
     return schema, _close(schema)
 
 
+@cache
+def strict_schema_text(shape: type[BaseModel]) -> str:
+    """Return :func:`strict_schema` as text: what the endpoint is asked for, without titles and docstrings."""
+    return json.dumps(strict_schema(shape)[0], sort_keys=True, ensure_ascii=False)
+
+
 def _most_records(expected_tokens: int) -> int | None:
     """Return the most records that a reply may list under one name: twice what is expected, in twenties."""
     return _ROUND * -(-2 * expected_tokens // (_RECORD * _ROUND)) if expected_tokens else None
@@ -180,8 +195,6 @@ def limited_schema(shape: type[BaseModel], most: int | None) -> tuple[dict[str, 
 
 
 def _compact_json(shape: type[BaseModel]) -> str:
-    import json
-
     return json.dumps(strict_schema(shape)[0], ensure_ascii=False)
 
 

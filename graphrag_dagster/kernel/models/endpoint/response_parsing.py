@@ -195,6 +195,8 @@ def finish_reason(reason: object) -> str:
     """
     if not isinstance(reason, str) or not reason.strip():
         return "stop"
-    plain = _WORD_BREAKS.sub("_", reason.strip()).lower().removeprefix("finish_reason_")
+    plain = _WORD_BREAKS.sub("_", reason.strip()).lower()
+    # As enumerations are written out, such as FinishReason.MAX_TOKENS.
+    plain = plain.removeprefix("finishreason_").removeprefix("finish_reason_")
     known = next((kind for kind, words in _ENDINGS.items() if plain in words), None)
     return known or plain[:_LONGEST_REASON]

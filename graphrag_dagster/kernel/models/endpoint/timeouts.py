@@ -21,7 +21,7 @@ _LONGEST = 3600.0
 #: A smaller answer that came quickly tells how long the way is, not how fast the model is.
 _MIN_TIMED_WORK, _SLOW = 40.0, 2.0
 #: Tokens of a small answer that tell enough of a model to watch its first long reply, and no more.
-_HINTING = 20
+_HINTING = 5
 _FORGETTING = 0.1
 #: Seconds of a reply above which it is read as it comes.
 _WATCHED = 10.0

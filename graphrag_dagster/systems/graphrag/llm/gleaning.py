@@ -139,7 +139,7 @@ class Gleaner:
         except _OneHalfLost as lost:
             talk.half = True
             talk.replies.append(lost.kept.value)
-            talk.usage += lost.kept.usage
+            talk.usage += lost.kept.reply_usage
             raise
         talk.note = asked.note
         messages = _accepted_messages(talk, request.messages, asked)
@@ -179,12 +179,14 @@ class Gleaner:
         came = [one for one in replies if isinstance(one, UsableReply)]
         for error in (one for one in replies if isinstance(one, BaseException)):
             raise _OneHalfLost(error, came[0]) if came and isinstance(error, UnusableReply) else error
-        usage = came[0].usage + came[1].usage
+        usage = came[0].reply_usage + came[1].reply_usage
         joined = self.join(came[0].text, came[1].text)
         note = f"asked about in halves: {reason}"
         value, repaired = self._read(joined, text, gleaning=False)
         return CachedReply(
-            UsableReply(value, joined, replace(usage, calls=1), repaired, note),
+            UsableReply(
+                value, joined, came[0].usage + came[1].usage, replace(usage, calls=1), repaired, note
+            ),
             ChatReply(joined, "stop", usage.input_tokens, usage.output_tokens, note),
         )
 
@@ -220,6 +222,6 @@ def _accepted_messages(
     talk: GleaningConversation, messages: tuple[Message, ...], asked: UsableReply[RawReply]
 ) -> tuple[Message, ...]:
     talk.replies.append(asked.value)
-    talk.usage += asked.usage
+    talk.usage += asked.reply_usage
     talk.mended += asked.repaired
     return (*messages, Message("assistant", asked.text))

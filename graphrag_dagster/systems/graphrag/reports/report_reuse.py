@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.tables import (
     Tables,
 )
 from graphrag_dagster.kernel.tasks.answering_ports import rating_of
-from graphrag_dagster.kernel.tasks.task_ports import Finding, RecordKind, WrittenReport
+from graphrag_dagster.kernel.tasks.task_ports import Finding, RecordKind, Usage, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.context_node_section import Attached
 from graphrag_dagster.systems.graphrag.reports.report_context import Elements, PackedContext
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved
@@ -74,8 +74,12 @@ class EarlierReport:
 
 
 def report_as_json(report: WrittenReport) -> str:
-    """Return a report as it is kept; :func:`report_from_json` reads it."""
-    return _shape().dump_json(report).decode()
+    """Return a report as it is kept; :func:`report_from_json` reads it.
+
+    What it cost is no part of that: it may have been asked for several times.
+    """
+    kept = replace(report, usage=Usage(repaired=report.usage.repaired))
+    return _shape().dump_json(kept).decode()
 
 
 def report_from_json(text: str) -> WrittenReport:

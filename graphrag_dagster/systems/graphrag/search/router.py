@@ -94,7 +94,7 @@ def answer(search: Search) -> Answer:
     why = choice.why
     if made.refused and choice.likely < _SURE and (other := _answer_otherwise(search, choice)):
         why = f"{why}; it found nothing, so {other.method} was tried"
-        made = other if not other.refused else made
+        made = _with_calls_of(made, other) if other.refused else _with_calls_of(other, made)
     trace = made.trace if made.section(NAMES) else (*linked_names_section(names), *made.trace)
     told = replace(made, why="; ".join(filter(None, (why, made.why))), trace=trace)
     return with_route(told, choice.routed, "no method")
@@ -197,6 +197,16 @@ def _answer_otherwise(search: Search, choice: RoutedMethod) -> Answer | None:
         return answer_question(with_method(search, GLOBAL if choice.method == LOCAL else LOCAL))
     except QuestionError:
         return None
+
+
+def _with_calls_of(made: Answer, tried: Answer) -> Answer:
+    """Return an answer that accounts for the calls of another method, too, which found nothing."""
+    return replace(
+        made,
+        steps=(*(replace(one, used=False) for one in tried.steps), *made.steps),
+        usage=tried.usage + made.usage,
+        problems=(*tried.problems, *made.problems),
+    )
 
 
 def _reasons(found: Mapping[str, float], sign: int, names: list[str]) -> str:

@@ -224,10 +224,10 @@ class LlmPathSelector(Asker):
         )
         messages = (Message("system", system), Message("user", told))
         try:
-            yes, usage = run_one(yes_or_no(self._model, "paths_enough", messages, self._retry, self._forced))
+            said = run_one(yes_or_no(self._model, "paths_enough", messages, self._retry, self._forced))
         except UnusableReply as lost:
             return Sufficiency(enough=False, problem=lost.reason, usage=lost.usage)
-        return Sufficiency(yes, usage=usage)
+        return Sufficiency(said.value, usage=said.usage)
 
 
 def _problem(reply: str, named: int, shown: int, most: int) -> str | None:

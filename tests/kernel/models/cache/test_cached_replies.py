@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.cache.llm_cache import reply_key
+from graphrag_dagster.kernel.models.cache.llm_cache import User, reply_key
 from graphrag_dagster.kernel.models.chat import structured_output as asking
-from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    ChatReply,
+    ChatRequest,
+    Message,
+    collect_reused_replies,
+)
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, UsableReply, ask_typed
@@ -128,12 +133,26 @@ def test_a_bad_reply_is_never_kept(memory: Any, bad: str | Scripted) -> None:
 def test_a_reply_after_retries_is_kept_as_that_to_the_first_request(memory: Any, bad: int) -> None:
     with ScriptedEndpoint(answers(*["no json"] * bad, GOOD)) as endpoint:
         first = ask(memory.chat(endpoint))
+        assert (len(endpoint.chats), first.usage.calls) == (bad + 1, bad + 1)
+        assert ask(memory.chat(endpoint)) == replace(first, usage=first.reply_usage)
         assert len(endpoint.chats) == bad + 1
-        assert ask(memory.chat(endpoint)) == first
-        assert len(endpoint.chats) == bad + 1
+    with memory.database.reading() as connection:
+        assert connection.execute("select seconds from replies").fetchone()[0] > 0
     used = memory.used()
     assert (memory.count("replies"), used.calls, used.repeated, used.cached) == (1, bad + 1, bad, 1)
     assert used.sent == len(endpoint.chats)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 3])
+def test_a_reply_to_a_prompt_that_was_cut_is_not_kept_however_often_it_was_asked_for(
+    memory: Any, bad: int
+) -> None:
+    request = replace(REQUEST, messages=(Message("user", "The mill at Hebdon burned down in June. " * 900),))
+    script = answers(*[Scripted(text, "stop", 800, 10) for text in [*["no json"] * bad, GOOD]])
+    with ScriptedEndpoint(script) as endpoint:
+        # Under a name of its own: how long prompts get is remembered by model.
+        ask(memory.chat(endpoint, name=f"cuts {bad}"), request)
+    assert (memory.count("replies"), memory.count("unread_prompts")) == (0, 1)
 
 
 def test_what_was_remembered_and_cannot_be_used_any_more_gives_way(memory: Any) -> None:
@@ -281,6 +300,38 @@ def _essence(request: ChatRequest) -> tuple[Any, ...]:
 def test_keys_are_the_same_for_the_same_question_alone(one: ChatRequest, other: ChatRequest) -> None:
     same = _essence(one) == _essence(other)
     assert (reply_key(SETTINGS, one) == reply_key(SETTINGS, other)) is same
+
+
+class Reworded(BaseModel):
+    """The same shape under other words."""
+
+    model_config = ConfigDict(title="Something else")
+    answer: str = Field(description="what is answered", title="Answer, in words")
+
+
+def test_the_words_about_a_schema_are_no_part_of_a_key(memory: Any) -> None:
+    with ScriptedEndpoint(lambda _: GOOD) as endpoint:
+        ask(memory.chat(endpoint))
+        ask(memory.chat(endpoint), replace(REQUEST, schema=Reworded))
+        assert len(endpoint.chats) == 1
+        ask(memory.chat(endpoint), replace(REQUEST, schema=Other))
+    assert len(endpoint.chats) == 2
+
+
+def test_what_was_paid_for_under_a_key_with_docstrings_is_not_paid_for_again(memory: Any) -> None:
+    account = memory.account()
+    with ScriptedEndpoint(lambda _: "no") as endpoint:
+        model = memory.chat(endpoint, account, name=SETTINGS.name)
+        key = reply_key(SETTINGS, REQUEST, documented=True)
+        account.replies.keep(
+            key, "hello", "scripted", ChatReply(GOOD, "stop", 9, 3), 0.1, User("c", "a", "r0")
+        )
+        with collect_reused_replies() as noted:
+            assert ask(model).text == GOOD
+        assert ask(model).text == GOOD
+        assert not endpoint.chats
+    assert list(noted) == [reply_key(SETTINGS, REQUEST).hex()]
+    assert (memory.count("replies"), memory.used().saved_tokens) == (2, 24)
 
 
 def test_the_limit_of_a_reply_changes_nothing_once_it_is_remembered(memory: Any) -> None:

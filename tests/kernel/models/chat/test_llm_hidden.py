@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_reply_that_speaks_of_a_mark_keeps_it(reply: str) -> None:
     assert not is_hidden(reply)
 
 
-def heard(reply: str, size: int, *, reasons: bool = False) -> tuple[str, str]:
+def heard(reply: str, size: int, *, reasons: bool | None = None) -> tuple[str, str]:
     """What is passed on of a reply in pieces, before its end and in all."""
     passed: list[str] = []
     shown = ShownReply(passed.append, reasons=reasons)
@@ -151,6 +152,40 @@ def test_a_model_that_was_seen_to_reason_unmarked_is_held_back() -> None:
     assert heard(reply, 4, reasons=True) == (LONG, LONG)
 
 
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "So, ",
+        "Now, ",
+        "Well, ",
+        "Right, ",
+        "We have ",
+        "The question of ",
+        "Analysis of ",
+        "First, ",
+        "首先，",
+    ],
+)
+def test_an_answer_may_begin_as_one_speaks(begin: str) -> None:
+    reply = f"{begin}{LONG} {LONG}"
+    assert heard(reply, 4)[0].startswith(reply[:40])
+
+
+def test_a_model_that_was_seen_to_answer_at_once_is_heard_at_once(
+    model_of: Callable[..., Any], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(asking, "_reasons_unmarked", {})
+    reply = f"Okay, the user asks who owns it. {LONG}"
+    request = ChatRequest("global_reduce", (Message("user", "Who owns the quay?"),), 500)
+    with ScriptedEndpoint(lambda _: reply) as endpoint:
+        pieces: list[list[str]] = [[], []]
+        for passed in pieces:
+            read = partial(ask, model_of(endpoint), request, lambda text: (text, False))
+            run_one(read(prompts.load("retry"), listen=passed.append))
+    assert ["".join(passed) for passed in pieces] == [reply, reply]
+    assert (len(pieces[0]), len(pieces[1]) > 3) == (1, True)
+
+
 @given(st.text(max_size=200), st.integers(1, 9))
 def test_of_any_text_no_more_is_heard_than_there_is(text: str, size: int) -> None:
     assert len(heard(text, size)[1]) <= 2 * len(text)
@@ -177,7 +212,7 @@ def test_marks_without_number_take_no_time(piece: str) -> None:
 
 
 def test_an_answer_is_shown_without_its_reasoning(model_of: Callable[..., Any], monkeypatch: Any) -> None:
-    monkeypatch.setattr(asking, "_reason_unmarked", set())
+    monkeypatch.setattr(asking, "_reasons_unmarked", {})
     thought = f"Quays, quays. {'Hm. ' * 20}\n</think>\n\n{LONG}"
     request = ChatRequest("global_reduce", (Message("user", "Who owns the quay?"),), 500)
     with ScriptedEndpoint(lambda _: thought) as endpoint:

@@ -146,7 +146,7 @@ def test_a_good_reply_is_accepted_and_counted() -> None:
 
 def test_a_bad_reply_is_asked_again_with_the_reason_and_never_accepted() -> None:
     found, model = asked('{"name": "x"}', '{"name": "x"}', '{"name": "x", "size": 1}')
-    assert (found.usage.calls, len(model.requests)) == (1, 3)
+    assert (found.usage.calls, found.reply_usage.calls, len(model.requests)) == (3, 1, 3)
     assert model.requests[1].messages == model.requests[0].messages
     assert model.accepted == ['{"name": "x", "size": 1}']
     roles = [message.role for message in model.requests[2].messages]
@@ -249,7 +249,8 @@ def test_a_reply_that_lacks_something_is_used_where_none_comes_that_does_not() -
         model = Listed(*replies)
         found = asyncio.run(ask(model, REQUEST, read, retry))
         assert (found.value, found.lacking, model.accepted) == (value, lacking, accepted)
-        assert found.usage == Usage(1, 10, 5, repaired=int(lacking is None))
+        assert found.reply_usage == Usage(1, 10, 5, repaired=int(lacking is None))
+        assert found.usage.calls == len(model.requests) > 1
 
 
 @given(st.text(max_size=300))

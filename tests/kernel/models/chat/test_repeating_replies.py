@@ -12,11 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.repeating_replies import (
-    GrowingReply,
-    before_repetition,
-    is_repetitive,
-)
+from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition, is_repetitive
 from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Size
 from support.endpoint import Scripted, ScriptedEndpoint
 
@@ -42,14 +38,53 @@ def test_a_looping_reply_is_cut_to_what_is_new(names: list[str], times: int) -> 
     assert [one["name"] for one in json.loads(begun)["entities"]] == names
 
 
-@given(st.lists(st.sampled_from(NAMES), min_size=1, unique=True), st.integers(20, 200), st.booleans())
-def test_a_reply_that_grows_is_judged_as_its_whole_text(names: list[str], step: int, tuples: bool) -> None:
-    text = looping(names, 8)
-    if tuples:
-        text = "\n##\n".join(f'("entity"<|>{name}<|>GEO<|>a place)' for name in names * 8)
-    growing = GrowingReply()
-    for end in range(step, len(text), step):
-        assert growing.is_repetitive(text[:end]) == is_repetitive(text[:end])
+SAME_NAME = [{"name": "Velm", "type": "GEO", "description": f"Velm, seen {n} times"} for n in range(9)]
+ROWS = [record(name) for name in NAMES]
+TUPLES = [f'("entity"<|>{name}<|>GEO<|>{name} is a place)' for name in NAMES]
+GOING_ROUND = [
+    (ROWS[:1] * 2, 1),
+    ([*ROWS[:4], ROWS[3]], 4),
+    (ROWS[:2] * 2, 2),
+    ([*ROWS[:5], *ROWS[:2]], 5),
+    ([*ROWS[:3], ROWS[2].replace(": ", ":  ")], 3),
+]
+
+
+@pytest.mark.parametrize(("rows", "kept"), GOING_ROUND)
+@pytest.mark.parametrize("before", ["", "```json\n", "Here are the entities:\n", "<think>one?</think>\n"])
+def test_a_reply_is_cut_at_its_second_equal_row(rows: list[str], kept: int, before: str) -> None:
+    text = before + '{"entities": [' + ", ".join(rows)
+    assert is_repetitive(text)
+    assert not is_repetitive(text.removesuffix(rows[-1]))
+    begun = before_repetition(text)
+    assert begun is not None
+    assert json.loads(begun.removeprefix(before))["entities"] == list(map(json.loads, rows[:kept]))
+
+
+@pytest.mark.parametrize("between", ["\n##\n", "\n", "##"])
+def test_tuples_are_cut_at_their_second_equal_row_however_they_are_parted(between: str) -> None:
+    text = between.join([*TUPLES[:3], *TUPLES[1:3]]) + between
+    assert is_repetitive(text)
+    assert before_repetition(text) == between.join(TUPLES[:3])
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        json.dumps({"entities": SAME_NAME}),
+        # One row that slipped in twice.
+        '{"entities": [' + ", ".join([ROWS[0], ROWS[1], ROWS[0], ROWS[2]]),
+        # Verdicts without numbers, in the order of their statements.
+        json.dumps({"verdicts": [{"reason": "It says so.", "verdict": "yes"}] * 5}),
+        "## Findings\n\nNothing was said.\n\n## Risks\n\nNothing was said.\n\n## Costs\n\nNothing was said.",
+        "| year | hands | wage |\n|---|---|---|\n" + "| 1923 | 6 | 40 |\n" * 4,
+        # A draft in the reasoning is no part of the reply.
+        f"<think>Perhaps {ROWS[0]} and {ROWS[1]}.</think>" + '{"entities": [' + ", ".join(ROWS),
+        "\n".join(TUPLES),
+    ],
+)
+def test_an_honest_reply_is_never_cut_wherever_it_has_come_to(honest: str) -> None:
+    assert not any(is_repetitive(honest[:end]) for end in range(len(honest) + 1))
 
 
 @given(st.lists(st.text(), min_size=1, max_size=40, unique=True))
@@ -102,7 +137,8 @@ def test_a_stream_that_repeats_itself_is_ended_and_counted(
         reply: ChatReply = asyncio.run(slow_model(model_of, endpoint).complete(request_))
     assert reply.finish_reason == "repetition"
     assert whole.startswith(reply.text)
-    assert len(reply.text) < len(whole) / 10
+    # The names once, and two of them again.
+    assert reply.text.count("}") == len(NAMES) + 2
     assert 0 < reply.output_tokens < len(reply.text)
     assert reply.input_tokens > 50
 

@@ -33,6 +33,8 @@ def reply_of(model: Any, *, streamed: bool = False) -> ChatReply:
         *((one, "stop") for one in ("stop", "end_turn", "STOP", "eos", "FINISH_REASON_STOP", "COMPLETE")),
         *((one, "length") for one in ("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens")),
         *((one, "length") for one in ("model_context_window_exceeded", "maxPredictedTokensReached")),
+        ("FinishReason.STOP", "stop"),
+        ("FinishReason.MAX_TOKENS", "length"),
         *((one, "content_filter") for one in ("SAFETY", "content_filtered", "guardrail_intervened", "sensitive")),
         ("tool_calls", "tool_calls"),
         ("Something new!", "something_new!"),
@@ -154,6 +156,9 @@ NOT_BROKE = [
     Fault(429, "You exceeded your current quota, please check your plan and billing details.", "429"),
     Fault(429, "Rate limit reached for tokens per minute."),
     Fault(500, "insufficient balance of the load"),
+    Fault(429, "The thinking budget has been exceeded.", "thinking_budget_exceeded"),
+    Fault(429, "This request has exceeded the token budget limit of this minute."),
+    Fault(429, "busy", kind="reasoning_budget_exceeded"),
 ]
 
 

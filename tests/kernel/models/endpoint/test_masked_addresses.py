@@ -6,12 +6,16 @@ import pytest
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.batch_store import RequestBatch, api_of
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings, shown_url
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.storage.corpus_store import models_of
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore, models_of
+from graphrag_dagster.kernel.tasks.language_resource import Language
 from support.commands import Run
 from support.endpoint import Fault, ScriptedEndpoint, name_pattern_script
 
@@ -112,3 +116,29 @@ def test_a_batch_finds_its_address_in_the_settings(home: Path, monkeypatch: pyte
         api_of(batch, models_of)
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:9/v1?k={VALUE}")
     assert api_of(batch, models_of).url.endswith(f"?k={VALUE}")
+
+
+def test_no_representation_tells_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", VALUE)
+    monkeypatch.setenv("OPENAI_API_KEY", VALUE)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"https://me:{VALUE}@host.example/v1?code={VALUE}")
+    headers = {"X-Auth": "$MY_TOKEN"}
+    for settings in (
+        ModelSettings(headers=headers, query={"code": VALUE}),
+        ModelSettings(base_url=f"https://host.example/v1?code={VALUE}", headers=headers),
+        ModelSettings(base_url="https://my.openai.azure.com/openai/v1", api_version="2024-10-21"),
+    ):
+        model = OpenAIChatModel(settings)
+        options = Address(settings).client_options()
+        assert options.query or options.headers
+        shown = [
+            repr(settings),
+            repr(CorpusSettings(model=settings)),
+            str(settings),
+            repr(options),
+            repr(model),
+        ]
+        assert not [one for one in shown if VALUE in one]
+    assert VALUE not in repr(
+        Language(memory=LLMCache(file=f"postgresql://me:{VALUE}@h/db"), corpora=CorpusStore())
+    )

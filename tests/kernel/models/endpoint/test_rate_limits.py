@@ -1,7 +1,7 @@
 """How many calls, and how fast: the window, the rates, what the endpoint says of itself."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -113,6 +113,51 @@ def test_no_more_calls_than_the_window_and_none_is_forgotten(most: int, cancelle
         await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
         assert served >= cancelled.count(False)
         assert limits.in_flight == 0
+
+    asyncio.run(run())
+
+
+class Counting:
+    """A store that has room for all; ``left`` is what is drawn and not given back."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self.left = 0
+        self.meanwhile = meanwhile
+
+    async def draw(self, calls: Sequence[int]) -> tuple[int, float]:
+        self.left += len(calls)
+        await asyncio.sleep(0)
+        self.meanwhile()
+        return len(calls), 0.0
+
+    def give_back(self, tokens: int, requests: int = 0) -> None:
+        del tokens
+        self.left -= requests
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_window_that_was_halved_below_the_calls_in_flight_lets_nobody_in(late: bool) -> None:
+    async def run() -> None:
+        limits = Limits(8)
+        tickets = [await limits.enter(1) for _ in range(7)]
+
+        def halve() -> None:
+            limits.on_timeout(tickets[0])
+
+        store = limits.shared = Counting(halve if late else lambda: None)
+        waiting = [asyncio.ensure_future(limits.enter(1)) for _ in range(20)]
+        if not late:
+            # In the turn in which they come to wait; what is drawn for them is drawn in the next.
+            asyncio.get_running_loop().call_soon(halve)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert (limits.window, limits.in_flight, store.left) == (4, 7, 0)
+        for ticket in tickets:
+            limits.leave(ticket, 1)
+        await asyncio.wait_for(asyncio.gather(*waiting[:4]), 2)
+        assert limits.in_flight <= limits.window
+        for one in waiting:
+            one.cancel()
 
     asyncio.run(run())
 

@@ -14,9 +14,14 @@ from graphrag_dagster.engines.extractive.extractive_report_writer import Extract
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
-from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, Usage, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
-from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
+from graphrag_dagster.systems.graphrag.reports.report_reuse import (
+    EarlierReport,
+    earlier_reports,
+    report_as_json,
+    report_from_json,
+)
 from graphrag_dagster.systems.graphrag.reports.report_tables import ReportFrames
 from support.report_graphs import Counted, Graph, build_graph, tables_of, words_of
 
@@ -167,3 +172,12 @@ def test_what_a_report_below_was_written_from_counts_where_it_stands_for_its_com
     assert set(fresh.reports["title"]) == {"Beside .", "Beside x."}
     assert fresh.contexts["context"].str.contains("Beside x.").sum() == 1
     assert same(build(after, writer, kept_of(made), limit=100), fresh)
+
+
+def test_what_a_report_cost_is_no_part_of_how_it_is_kept() -> None:
+    report = WrittenReport(
+        "The strike", "It was long.", 5.0, "", (), "llm", usage=Usage(1, 600, 90, repaired=1)
+    )
+    asked_twice = replace(report, usage=Usage(3, 2100, 170, repaired=1))
+    assert report_as_json(asked_twice) == report_as_json(report)
+    assert report_from_json(report_as_json(report)).usage.repaired == 1
