@@ -117,6 +117,8 @@ _ENDS = r"(?=$|[,;:]| (?:is|are|was|were|do|does|did|mention|name|by|per|that|wh
 _PLACES = tuple(re.compile(rf"\b{one}{_ENDS}", re.IGNORECASE) for one in _FOLDER)
 _LAST = re.compile(rf"\b{_PLACE}(?P<place>[^\s\"'”?]+?)/?$", re.IGNORECASE)
 _NOWHERE = re.compile(rf"\b(?:named |mentioned )?{_AMONG} {_DOCUMENTS}(?=$| )", re.IGNORECASE)
+#: A table whose name is a word of a question is meant only where no other documents are.
+_NAMED = re.compile(r"\b(?:documents?|texts?|articles?|pages?|papers?|files?)\b", re.IGNORECASE)
 _FORMAT = re.compile(r"\b(?P<format>[a-z]{2,8}) (?=(?:documents?|files?)\b)", re.IGNORECASE)
 
 
@@ -194,7 +196,7 @@ def _place_in(text: str, index: IndexSnapshot) -> tuple[str | None, str]:
     folders = {path.casefold(): path for path, folder in index.once(_places).items() if folder}
     if (found := _LAST.search(text)) and found["place"].casefold() in folders:
         return folders[found["place"].casefold()], _without_words(text, found)
-    for word in text.split():
+    for word in () if _NAMED.search(text) else text.split():
         if (path := index.once(_rows).get(word.casefold())) and types_named(word, index) is None:
             return path, " ".join("documents" if one == word else one for one in text.split())
     return None, text
