@@ -361,6 +361,24 @@ def test_quoted_words_do_not_limit_the_documents(papers: IndexSnapshot) -> None:
     assert "dated" in lines(ask(papers, "How many documents mention Vega in 2021?"))[0]
 
 
+def test_a_name_of_several_folders_or_tables_is_none_of_them(papers: IndexSnapshot) -> None:
+    paths = ["old/council/a.md", "new/council/b.md", "c.txt", *(f"{one}/incidents.csv" for one in "xyy")]
+    index = replace(
+        papers, documents=papers.documents.sort("document_id").with_columns(path=pl.Series(paths))
+    )
+    counted = match_question("How many documents are there in the folder council?", index)
+    assert counted.reason == "council may be new/council or old/council; write the path"
+    of_one = match_question("How many documents are there in the folder old/council?", index)
+    assert of_one.reason == "Counted: documents of the folder old/council"
+    rows = match_question("How many incidents are there?", index)
+    assert rows.reason == "incidents may be x/incidents.csv or y/incidents.csv; write the path"
+
+
+def test_the_name_of_a_table_is_a_word_where_the_question_says_documents(papers: IndexSnapshot) -> None:
+    counted = lines(ask(papers, "How many documents mention incidents?"))
+    assert counted == ["Counted: documents whose text contains “incidents”: 0"]
+
+
 def test_relations_that_were_read_from_texts_are_not_counted(papers: IndexSnapshot) -> None:
     assert papers.statements is not None
     answer = ask(replace(papers, statements=papers.statements.clear()), "Which firms did Tallow Marine buy?")
