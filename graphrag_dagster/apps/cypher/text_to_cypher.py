@@ -16,8 +16,9 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, 
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, QueryWriter
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
+from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, Unfit
 from graphrag_dagster.systems.graphrag.search.sql.template_matching import LONGEST, bare_question
-from graphrag_dagster.systems.graphrag.search.sql.template_slots import Filled, Unfit, fill
+from graphrag_dagster.systems.graphrag.search.sql.template_slots import fill
 
 #: Tries after the first.
 _MENDED = 2

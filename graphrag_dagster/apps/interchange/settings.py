@@ -34,15 +34,17 @@ class ImportServer(ServerSettings):
     """A Neo4j server whose graph is imported in addition to files."""
 
     nodes: str = Field(
-        "MATCH (n) RETURN elementId(n) AS key, labels(n) AS labels, properties(n) AS properties",
+        "MATCH (n) RETURN elementId(n) AS key, labels(n) AS labels, properties(n) AS properties ORDER BY key",
         min_length=1,
-        description="read-only query with the columns key, labels and properties",
+        description="read-only query with the columns key, labels and properties; without ORDER BY a server "
+        "may return the rows in another order each time, and all that is made of them is made anew",
     )
     relations: str = Field(
         "MATCH (a)-[r]->(b) RETURN elementId(r) AS key, elementId(a) AS head, elementId(b) AS tail, "
-        "type(r) AS label, properties(r) AS properties",
+        "type(r) AS label, properties(r) AS properties ORDER BY key",
         min_length=1,
-        description="read-only query with the columns head, tail and label, optionally key and properties",
+        description="read-only query with the columns head, tail and label, optionally key and properties; "
+        "ordered like nodes",
     )
     most_rows: PositiveInt = Field(
         50_000_000, description="most rows of a query; a server that returns more is assumed never to stop"

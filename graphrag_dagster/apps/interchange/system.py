@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 from graphrag_dagster.kernel.catalogue.system import Stage, System
 
-_STAGES = (Stage("imports", version=1, sections=("imports",), kinds=("graph",)),)
+_STAGES = (Stage("imports", version=2, sections=("imports",), kinds=("graph",)),)
 
 SYSTEM = System(
     "interchange",

@@ -206,7 +206,7 @@ _STAGES = (
     ),
     Stage(
         "resolution",
-        version=3,
+        version=4,
         reads=("corpus", "extraction"),
         sections=("resolution",),
         libraries=("anyascii", "jellyfish", "rapidfuzz"),

@@ -72,6 +72,7 @@ ROWS: list[Case] = [
     ("any(x IN [] WHERE x = 1), all(x IN [] WHERE x = 1), none(x IN $l WHERE x = 1), single(x IN $l WHERE x = 1)", {"l": []}, [False, True, True, False]),
     ("any(x IN null WHERE x = 1), all(x IN $n WHERE x = 1), [x IN null | x], [x IN $n WHERE x = 1]", {"n": None}, [None] * 4),
     ("any(x IN [1, null] WHERE x = 1), any(x IN [2, null] WHERE x = 1), all(x IN $l WHERE x = 1), none(x IN $l WHERE x = 1)", {"l": [1, None]}, [True, None, None, False]),
+    ("single(x IN [1, null] WHERE x = 1), single(x IN [null] WHERE x = 1), single(x IN [1, 1, null] WHERE x = 1), single(x IN $l WHERE x = 1)", {"l": [1, 2]}, [None, None, False, True]),
     ("all(x IN [1, 2] WHERE any(y IN [2, 1] WHERE y = x)), any(x IN [[1], [2]] WHERE none(y IN x WHERE y = 1))", {}, [True, True]),
     ("any(x IN split($p, ',') WHERE x = 'b'), all(x IN [1] + [2] WHERE x < $n), any(x IN [1, 2, 3][0..2] WHERE x = 3)", {"p": "a,b", "n": 3}, [True, True, False]),
     ("any(x IN $l WHERE x = 250), size([x IN $l WHERE x < $p])", {"l": list(range(300)), "p": 5}, [True, 5]),
@@ -103,6 +104,14 @@ QUERIES: list[Case] = [
     (_PATH + "AND single(n IN nodes(p) WHERE n.title IN ['A', 'x']) RETURN b.title", {}, [["C"]]),
     (_PATH + "AND all(n IN nodes(p) WHERE any(t IN $l WHERE t = n.title)) RETURN b.title", {"l": ["A", "B", "C"]}, [["C"]]),
     ("MATCH (n:Entity) WITH collect(n.title) AS l RETURN any(x IN l WHERE x = 'A'), size(reverse(l)), none(x IN l WHERE x = $p)", {"p": "'"}, [[True, 3, True]]),
+    # Several conditions with different properties over one list.
+    ("MATCH (n:Entity) WITH collect(n) AS l RETURN any(x IN l WHERE x.title = 'A'), any(x IN l WHERE x.degree > 0), single(x IN l WHERE x.name = 'B'), [x IN l WHERE x.title = 'B' | x.degree]", {}, [[True, True, True, [2]]]),
+    ("MATCH (n:Entity) WITH collect(n) AS l WHERE any(x IN l WHERE x.title = 'A') AND all(x IN l WHERE x.degree = 2) AND none(x IN l WHERE x.type = 'X') RETURN size(l)", {}, [[3]]),
+    ("MATCH (:Entity)-[r:RELATED]->(:Entity) WITH collect(r) AS l RETURN any(x IN l WHERE x.relation = '$'), size([x IN l WHERE x.strength > 0])", {}, [[True, 3]]),
+    # Null is neither true nor false for an entry, whatever the list comes from.
+    ("WITH [1, null] AS l RETURN any(x IN l WHERE x = 1), any(x IN l WHERE x = 2), all(x IN l WHERE x = 1), all(x IN l WHERE x = 2)", {}, [[True, None, None, False]]),
+    ("WITH [1, null] AS l RETURN none(x IN l WHERE x = 1), none(x IN l WHERE x = 2), single(x IN l WHERE x = 1), single(x IN l WHERE x IS NULL)", {}, [[False, None, None, True]]),
+    ("OPTIONAL MATCH (a:Entity {title: 'none'}) RETURN any(x IN a.names WHERE x = 'A'), all(x IN a.names WHERE x = 'A'), [x IN a.names WHERE x = 'A']", {}, [[None, None, None]]),
     ("MATCH (n:Entity) WHERE all(x IN ['A', 'B'] WHERE x <> n.title) RETURN n.title", {}, [["C"]]),
     ("MATCH (a:Entity {title: 'A'}), (b:Entity {title: 'B'}) RETURN any(x IN [a, b] WHERE x.title = 'B')", {}, [[True]]),
     ("MATCH (a:Entity {title: 'A'})-[r:RELATED]->(:Entity {title: 'B'}) RETURN type(r), labels(a), 'title' IN keys(a), properties(r).relation", {}, [["RELATED", ["Entity"], True, "$"]]),
@@ -156,6 +165,10 @@ def test_every_function_is_among_them() -> None:
             "MATCH p = (a)-[*1..2]->(b) WHERE any(n IN nodes(p) WHERE any(r IN relationships(p) WHERE r.x = n.y)) "
             "RETURN a",
             "UNWIND the outer list",
+        ),
+        (
+            "WITH [1] AS l RETURN " + "any(x IN [x IN l WHERE " * 9 + "x = 1" + "] WHERE x = 1)" * 9,
+            "ask for less",
         ),
         ("RETURN any(a IN $l WHERE any(b IN $l WHERE any(c IN $l WHERE a + b = c)))", "ask for less"),
     ],

@@ -67,7 +67,7 @@ def test_each_engine_is_asked_in_its_own_words() -> None:
     )
     assert guard_query(query).text == (
         "MATCH `p` = (`a`)-[`r`:`R`* SHORTEST 1..2]-(`b`) RETURN label(`r`), `a`.`l`[2:3], "
-        "list_transform(`a`.`l`, `x` -> `x`), CAST(`a`.`n` AS STRING) LIMIT 100"
+        "list_transform(coalesce(`a`.`l`), `x` -> `x`), CAST(`a`.`n` AS STRING) LIMIT 100"
     )
     assert guard_query(query, dialect="neo4j").text == (
         "MATCH `p` = shortestPath((`a`)-[`r`:`R`*1..2]-(`b`)) RETURN type(`r`), `a`.`l`[1..3], "

@@ -95,6 +95,9 @@ def test_deeper_reports_are_written_for_the_question_that_reads_them(
 
     of_level = read(tables.COMMUNITY_LEVELS).filter(level=deepest)["community_id"].unique()
     missing = deeper.filter(pl.col("community_id").is_in(of_level.implode())).height
+    foretold = index.searcher.with_options(level=deepest).size("global").calls
+    assert foretold.low <= missing + 2 <= foretold.high
+    assert index.searcher.size("global").calls.high < foretold.low
     answer = index.ask(question, level=f"C{deepest}")
     assert len(answer.context) == of_level.len()
     assert reports_asked(endpoint) == missing

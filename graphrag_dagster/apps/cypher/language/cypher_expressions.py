@@ -13,6 +13,8 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 _DEEPEST = 20
 #: Entries of a list for each of which a condition is written out, and conditions written out in all.
 _MOST_ENTRIES, _MOST_WRITTEN_OUT = 100, 1_000
+#: Characters of a quantifier, which repeats its condition, as it is written anew.
+_LONGEST_WRITTEN = 200_000
 #: How what gives a list begins, as the embedded engine has it.
 _LISTS = (
     *("nodes(", "rels(", "collect(", "keys(", "list_filter(", "list_transform(", "list_reverse("),
@@ -353,8 +355,11 @@ class Expressions:
             written = _join_conditions(quantifier, self._for_each(variable, entries))
         else:
             condition = self._in_lambda(variable, self._expression)
-            null = values == "null" and self._dialect == "embedded"
-            written = "null" if null else f"{quantifier}({variable} IN {values} WHERE {condition})"
+            written = f"{quantifier}({variable} IN {values} WHERE {condition})"
+            if self._dialect == "embedded":
+                written = _quantified_with_nulls(quantifier, variable, values, condition)
+        if len(written) > _LONGEST_WRITTEN:
+            raise QueryError("the query has too many conditions inside of each other; ask for less")
         self._take(")")
         return written
 
@@ -381,7 +386,11 @@ class Expressions:
                 self._at, entries = begun, None
         if entries is not None:
             return variable, "", entries
-        return variable, self._expression(), None
+        values = self._expression()
+        if self._dialect == "embedded" and values not in {"null", "[]"}:
+            # Of several conditions over one list, the engine mistakes the properties, unless each has a copy.
+            values = f"coalesce({values})"
+        return variable, values, None
 
     def _for_each(self, variable: str, entries: list[str]) -> list[str]:
         """What follows, read once for each entry with that in the place of the variable."""
@@ -507,10 +516,31 @@ def _join_conditions(quantifier: str, conditions: list[str]) -> str:
     if quantifier == "all":
         return f"({' AND '.join(conditions) or 'true'})"
     if quantifier == "single":
-        each = " + ".join(f"CASE WHEN {one} THEN 1 ELSE 0 END" for one in conditions)
-        return f"(({each}) = 1)" if conditions else "false"
+        found = " + ".join(f"CASE WHEN {one} THEN 1 ELSE 0 END" for one in conditions)
+        # Null where a condition is.
+        known = " + ".join(f"CASE WHEN {one} THEN 1 WHEN NOT {one} THEN 0 END" for one in conditions)
+        return f"(CASE WHEN {found} > 1 THEN false ELSE {known} = 1 END)" if conditions else "false"
     either = f"({' OR '.join(conditions) or 'false'})"
     return either if quantifier == "any" else f"(NOT {either})"
+
+
+def _quantified_with_nulls(quantifier: str, variable: str, values: str, condition: str) -> str:
+    """A quantifier over a list by three-valued logic; the embedded engine's own take null for false."""
+    if values == "null":
+        return "null"
+
+    def some(of: str) -> str:
+        return f"any({variable} IN {values} WHERE {of})"
+
+    unknown = f"WHEN {values} IS NULL OR {some(f'({condition}) IS NULL')} THEN null"
+    match quantifier:
+        case "all":
+            return f"(CASE WHEN {some(f'NOT ({condition})')} THEN false {unknown} ELSE true END)"
+        case "single":
+            kept = f"size(list_filter({values}, {variable} -> {condition}))"
+            return f"(CASE WHEN {kept} > 1 THEN false {unknown} ELSE {kept} = 1 END)"
+    found, other = ("true", "false") if quantifier == "any" else ("false", "true")
+    return f"(CASE WHEN {some(condition)} THEN {found} {unknown} ELSE {other} END)"
 
 
 def _value(word: CypherToken) -> str | int | float:

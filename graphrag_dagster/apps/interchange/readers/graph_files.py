@@ -114,6 +114,7 @@ _OF_NODES = (GRAPHML, GEXF, GML, PAJEK)
 #: Bytes up to which a file is read to find out what it is.
 _WHOLE = 1 << 20
 _TOP = "."
+_UNNAMED = re.compile(r"column_\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +239,13 @@ def _with_headers(
     if not headers:
         return
     for file in list(kinds.get(DELIMITED, ())):
-        if given.get(file.path, GUESSED) != GUESSED or _has_names(file.found):
+        columns = given.get(file.path, GUESSED)
+        header = headers.get(header_for(file.path, list(headers)) or "")
+        # Places of columns without names may be an earlier guess; a header file knows better.
+        named = any(not _UNNAMED.fullmatch(one) for one in columns.as_mapping().values())
+        if named or (columns != GUESSED and header is None) or _has_names(file.found):
             continue
         kinds[DELIMITED].remove(file)
-        header = headers.get(header_for(file.path, list(headers)) or "")
         if header is None:
             stem = PurePosixPath(file.path).stem
             left_out[file.path] = (
@@ -343,7 +347,7 @@ def _json_file(file: FoundFile, path: PurePosixPath) -> GraphFile | str:
             served = any(is_served(one) for one in json_objects(text))
             if served:
                 return GraphFile(file, JSON_LINES_OF_NEO4J, BOTH)
-            whole = len(stream.read(_WHOLE + 1)) <= _WHOLE
+            whole = len(stream.read(_WHOLE)) < _WHOLE
         if _is_json_ld(text):
             return GraphFile(file, JSON_LD, SEVERAL)
         found = graph_elements(first_value(text, whole=whole))

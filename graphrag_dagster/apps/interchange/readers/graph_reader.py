@@ -63,6 +63,7 @@ _TOKEN = re.compile(
 #: How nodes and edges are drawn; what is written on them there is their label where they have none.
 _DRAWN, _WRITTEN = ("graphics", "LabelGraphics", "edgeAnchor"), "LabelGraphics"
 _DEEPEST = 50
+_LIST_START = "_networkx_list_start"
 
 _Pairs = list[tuple[str, object]]
 
@@ -102,7 +103,14 @@ def _elements(found: _Pairs) -> Iterator[Element]:
                     own.setdefault("label", text)
             else:
                 _add(data, key, _plain(value))
-        yield Element(name, row, own, data)
+        yield Element(name, row, own, {key: _without_mark(value) for key, value in data.items()})
+
+
+def _without_mark(value: object) -> object:
+    """A list without the mark by which NetworkX makes one of a single value."""
+    if value == _LIST_START:
+        return []
+    return value[1:] if isinstance(value, list) and value[:1] == [_LIST_START] else value
 
 
 def _add(data: dict[str, object], key: str, value: object) -> None:

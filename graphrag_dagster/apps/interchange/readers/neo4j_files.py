@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column, one_line, parse_cell
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
@@ -191,13 +191,18 @@ _Value = Mapping[str, Any]
 def served_line_batches(stream: BinaryIO, graph: str, account: ReadAccount) -> Iterator[ImportBatch]:
     """Yield nodes and relations of JSON lines as APOC exports them; rows are lines.
 
+    An end of a relation that has no line of its own, as in an export of a part of a graph, is read from the
+    relation, and numbered after the last line.
+
     Raises:
         RefusedError: not text.
         UnreadableError: a line is too long.
     """
     seen: set[str] = set()
+    ends: dict[str, Element] = {}
 
     def elements() -> Iterator[Element]:
+        number = 0
         for block in lines_of(stream):
             for number, line in enumerate(block.lines, start=block.first):
                 if not line or line.isspace():
@@ -211,7 +216,10 @@ def served_line_batches(stream: BinaryIO, graph: str, account: ReadAccount) -> I
                 if not found:
                     account.malformed(ANY, number, "neither a node nor a relationship", line)
                 for one in found[:1]:
+                    ends.pop(str(one.told["id"]) if one.tag == NODE else "", None)
                     yield numbered_element(one, number)
+                ends.update((str(one.told["id"]), one) for one in found[1:])
+        yield from (numbered_element(one, row) for row, one in enumerate(ends.values(), start=number + 1))
 
     yield from batches_of(elements(), graph, account)
 
@@ -223,9 +231,9 @@ def is_served(value: object) -> bool:
 
 def is_node(value: _Value) -> bool:
     """Whether a value is a node."""
-    return isinstance(value.get("labels"), list) and any(
-        value.get(name) is not None for name in ("id", "identity", "elementId")
-    )
+    # APOC leaves out labels where there are none.
+    told = isinstance(value.get("labels"), list) or value.get("type") == "node"
+    return told and any(value.get(name) is not None for name in ("id", "identity", "elementId"))
 
 
 def ends_of(value: _Value) -> tuple[object, object] | None:
@@ -270,7 +278,7 @@ def served_elements(value: object, seen: set[str], level: int = 0) -> Iterator[E
             yield relation_of(value, ends)
             for name in ("start", "end"):
                 end = value.get(name)
-                if isinstance(end, dict) and is_node(end) and str(_id_of(end)) not in seen:
+                if _is_told(end) and str(_id_of(end)) not in seen:
                     seen.add(str(_id_of(end)))
                     yield node_of(end)
         elif is_node(value):
@@ -279,6 +287,11 @@ def served_elements(value: object, seen: set[str], level: int = 0) -> Iterator[E
         else:
             for one in value.values():
                 yield from served_elements(one, seen, level + 1)
+
+
+def _is_told(end: object) -> TypeGuard[_Value]:
+    """Whether an end of a relation is a node with more than its id."""
+    return isinstance(end, dict) and (is_node(end) or bool(end.get("properties") and _id_of(end) is not None))
 
 
 def _is_path(value: _Value) -> bool:

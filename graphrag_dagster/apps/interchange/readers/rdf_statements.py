@@ -1,5 +1,6 @@
 """RDF of any size: N-Triples line by line, and the other forms by a parser."""
 
+import codecs
 import io
 import json
 import re
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Triple
 
 
+_DECLARATION = re.compile(r"\A\s*<\?xml(?:[^>]*?\sencoding\s*=\s*[\"']([\w.:-]+)[\"'])?[^>]*\?>")
 _DOCTYPE = re.compile(r"<!DOCTYPE\s+[\w:]+\s*(?:\[(?P<inside>[^\]]*)\]\s*)?>")
 _ENTITY = re.compile(r"""<!ENTITY\s+([\w.-]+)\s+(?:"([^"]*)"|'([^']*)')\s*>""")
 _USED = re.compile(r"&([A-Za-z_][\w.-]*);")
@@ -61,7 +63,7 @@ _KNOWN = {"@vocab": "http://schema.org/"}
 
 
 def without_entities(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the text of RDF/XML without its DOCTYPE, the entities that it declares in their places.
+    """Yield the text of RDF/XML without its declarations, the entities that it declares in their places.
 
     Protégé writes namespaces as entities: ``<!ENTITY owl "http://www.w3.org/2002/07/owl#">``.
 
@@ -74,6 +76,8 @@ def without_entities(pieces: Iterable[str]) -> Iterator[str]:
         head += piece
         if re.search(r"<[A-Za-z]", head) or len(head) > _LONGEST_HEAD:
             break
+    # The parser knows no encoding but UTF-8, as which it is given the text.
+    head = _DECLARATION.sub("", head, count=1)
     doctype = _DOCTYPE.search(head)
     if doctype is None and "<!DOCTYPE" in head:
         raise RefusedError(
@@ -301,6 +305,22 @@ def _kind_of(stream: BinaryIO, kind: str) -> str:
     return kind
 
 
+def _declared_encoding(stream: BinaryIO) -> str | None:
+    """The encoding that XML declares; None where it is of another, or of none that is known."""
+    text, guessed = sample_of(stream)
+    declared = _DECLARATION.match(text)
+    if not declared or not declared[1] or (guessed.lower().startswith("utf") and not text.isascii()):
+        return None
+    start = stream.read(_HEAD)
+    stream.seek(0)
+    try:
+        fits = _DECLARATION.match(start.decode(declared[1], "ignore")) is not None
+    except (LookupError, UnicodeError):
+        return None
+    # What is said to be ASCII may go on as UTF-8.
+    return declared[1] if fits and codecs.lookup(declared[1]).name != "ascii" else None
+
+
 def _parse(stream: BinaryIO, kind: str, path: str) -> Iterator[tuple[pl.DataFrame, bool]]:
     """Frames of statements, and whether some are of a graph that has a name."""
     import pyoxigraph as ox
@@ -314,7 +334,8 @@ def _parse(stream: BinaryIO, kind: str, path: str) -> Iterator[tuple[pl.DataFram
         JSON_LD: ox.RdfFormat.JSON_LD,
     }
     nodes: dict[str, str] = {}
-    pieces: Iterable[str] = (text for text, _ in blocks(stream))
+    encoding = _declared_encoding(stream) if kind == RDF_XML else None
+    pieces: Iterable[str] = (text for text, _ in blocks(stream, encoding))
     if kind == RDF_XML:
         pieces = without_entities(pieces)
     elif kind == JSON_LD:

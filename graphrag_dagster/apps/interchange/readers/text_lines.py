@@ -71,13 +71,17 @@ def whole_text(stream: BinaryIO, limits: FileLimits) -> str:
     return decode(data).text
 
 
-def blocks(stream: BinaryIO) -> Iterator[tuple[str, bool]]:
+def blocks(stream: BinaryIO, encoding: str | None = None) -> Iterator[tuple[str, bool]]:
     r"""Yield the text in pieces, line ends as ``\n``, and of each whether bytes in it had to be replaced.
+
+    Args:
+        stream: the file, at its beginning.
+        encoding: of its text; None for the one that its beginning shows.
 
     Raises:
         RefusedError: not text.
     """
-    _, encoding = sample_of(stream)
+    encoding = encoding or sample_of(stream)[1]
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     ends = io.IncrementalNewlineDecoder(None, translate=True)
     while True:

@@ -104,7 +104,8 @@ class NameScope:
 
     Attributes:
         names: spellings with types, by position.
-        sentences: for each name of a document the numbers of the sentences it stands in.
+        sentences: for each name of a document the numbers of the sentences it stands in; below 0 where a
+            mention is in no sentence that is known.
         definitions: pairs of positions that a text defines as one.
         document: the document; None for a corpus, in which no short form stands for a fuller one.
     """
@@ -274,7 +275,13 @@ def _features_of_document(
     kind = "only" if how in PARTS else "only_person" if short.kind == "person" else "only_letters"
     found = {kind: float(alone)}
     if how != "without_title":
-        found["after"] = float(min(full_stands) <= min(short_stands))
+        # Mentions whose place in the text is not known have negative numbers, and say nothing of the order.
+        first_full, first_short = (
+            min((number for number in stands if number >= 0), default=None)
+            for stands in (full_stands, short_stands)
+        )
+        told = first_full is not None and first_short is not None
+        found["after"] = float(told and first_full <= first_short)
     if how == "given_alone" and alone:
         found["introduced"] = found["after"]
     return found

@@ -72,7 +72,10 @@ class PassagesTaken:
     def take(self, row: LocalRow) -> None:
         """Take a row in that :meth:`row` gave."""
         passage = self._sources.index.passages[row.record_id]
-        start = passage.start_char + max(passage.text.find(row.unit.text), 0)
+        start = passage.start_char
+        if row.unit.text != passage.text and (first := row.unit.sentences[0][1]):
+            # The same words may stand in the unit before.
+            start += first.span.start
         self._covered[passage.document_id].append((start, start + len(row.unit.text)))
         self._taken.append(_TakenRow(passage, row))
         self._words += " ".join(row.unit.text.split()) + "\n"

@@ -80,9 +80,11 @@ class DeferredReports:
         # Not needed by other questions.
         from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
 
+        # Who needs only reports that are there waits for no one who has others written.
+        if not self._missing(communities):
+            return _NONE
         with self._lock:
-            there = set(self.index.reports["report_id"])
-            missing = [community for community in communities if community not in there]
+            missing = self._missing(communities)
             if not missing:
                 return _NONE
             writer, own = (
@@ -104,6 +106,10 @@ class DeferredReports:
                 references=pl.concat([self.index.references, made.references]),
             )
             return writer.usage
+
+    def _missing(self, communities: Collection[str]) -> list[str]:
+        there = set(self.index.reports["report_id"])
+        return [community for community in communities if community not in there]
 
     def _tables(self, communities: Sequence[str]) -> dict[Table, pl.DataFrame]:
         """Return all that reports of some communities are written from."""

@@ -159,6 +159,8 @@ def _by_query(search: Search) -> RoutedMethod | None:
     if search.index.queries is None or search.index.restricted or search.question.history:
         return None
     fit = match_question(search.question.text, search.index)
+    if fit.refused:
+        return RoutedMethod("sql", 1.0, f"sql: {fit.reason}")
     if fit.recognised is None or fit.score < 1:
         return None
     return RoutedMethod("sql", 1.0, "sql: a query over the tables answers it")

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import polars as pl
+
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
@@ -10,11 +12,14 @@ from graphrag_dagster.kernel.questions.searcher import top_level, with_method
 from graphrag_dagster.systems.graphrag.search.decomposition import MOST_STEPS, STEP_SHARE
 from graphrag_dagster.systems.graphrag.search.dynamic_search import most_rated
 from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
+from graphrag_dagster.systems.graphrag.settings import ReportSettings
 
 #: Tokens of a prompt without its material.
 PROMPT = 700
 #: Tokens of a prompt that tells the columns of the tables.
 TABLES = 2500
+#: Tokens of a report.
+_REPORT = Range(200.0, 500.0, 2000.0)
 
 
 def one_call(basis: Basis) -> MethodSize:
@@ -39,7 +44,25 @@ def whole(basis: Basis) -> MethodSize:
     except QuestionError:
         return MethodSize(exactly(0), exactly(0))
     tokens = sum(sum(chunk.row_tokens) for chunk in chunks) + PROMPT * (len(chunks) + 1)
-    return MethodSize(exactly(len(chunks) + 1), exactly(tokens) + Range(0.0, 1500.0, 8000.0))
+    calls, input_tokens = exactly(len(chunks) + 1), exactly(tokens) + Range(0.0, 1500.0, 8000.0)
+    if missing := _deferred_reports(basis):
+        # They are written for the question, and read by it.
+        window = float(basis.settings.section(ReportSettings).context_tokens)
+        read = _REPORT * missing
+        more = read * (1 / basis.options.context_tokens)
+        calls += exactly(missing) + Range(float(not chunks), 1 + more.expected, 1 + more.high)
+        input_tokens += (exactly(PROMPT) + Range(0.0, window / 2, window)) * missing + read
+    return MethodSize(calls, input_tokens)
+
+
+def _deferred_reports(basis: Basis) -> int:
+    """How many reports of a level are not written yet."""
+    deepest = basis.settings.section(ReportSettings).levels
+    if deepest is None or basis.level is None or basis.level <= deepest:
+        return 0
+    index = basis.index
+    of_level = index.community_levels.filter(pl.col("level") == basis.level).select("community_id").unique()
+    return of_level.join(index.reports, left_on="community_id", right_on="report_id", how="anti").height
 
 
 def rated(basis: Basis) -> MethodSize:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
+from graphrag_dagster.apps.interchange.settings import ImportServer
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.index_status import status_of
@@ -114,3 +115,9 @@ def test_a_query_without_a_needed_column_is_refused_with_its_name(home: Path) ->
         write(home, server.uri)
         with pytest.raises(CorpusError, match="no column key; it gives id"):
             taken()
+
+
+def test_the_server_is_asked_for_an_order() -> None:
+    own = ImportServer()
+    assert own.nodes.endswith(" ORDER BY key")
+    assert own.relations.endswith(" ORDER BY key")

@@ -14,6 +14,7 @@ from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from support.graphs import read_folder
 from support.homes import enter_home
 
 MARTA, TOMAS, MUSEUM = "Marta Lindqvist", "Tomas Weill", "Alderbrook Museum"
@@ -666,3 +667,17 @@ def test_the_graph_is_that_of_the_tool(tool: str, taken_in: dict[str, pl.DataFra
     assert set(told["relations"].select("head", "relation", "tail").rows()) == relations
     assert not set(told["account"]["outcome"]) & {"dangling", "repaired"}
     assert not told["entities"]["description"].str.contains("<SEP>", literal=True).any()
+
+
+def test_lists_of_one_entry_that_networkx_writes_are_such_lists(tmp_path: Path) -> None:
+    graph = networkx.DiGraph()
+    graph.add_node("Ada", one=["x"], two=["x", "y"], numbers=[1])
+    graph.add_edge("Ada", "Bo", sources=["s1"])
+    networkx.write_gml(graph, tmp_path / "g.gml")
+    read = read_folder(tmp_path)
+    assert json.loads(read.rows("entities")[0]["attributes"]) == {
+        "one": ["x"],
+        "two": ["x", "y"],
+        "numbers": [1],
+    }
+    assert json.loads(read.rows("relations")[0]["attributes"])["sources"] == ["s1"]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GraphColumns
 from support.graphs import read_folder
 
 
@@ -62,3 +63,44 @@ def test_a_file_without_its_ids_fails_alone(tmp_path: Path) -> None:
     read = read_folder(tmp_path)
     assert read.failed == {"nodes.csv": "no column :ID, which its rows need; the columns are name, :LABEL"}
     assert read.column("relations", "head_key") == ["1"]
+
+
+def test_ends_that_only_relationships_tell_of_are_read(tmp_path: Path) -> None:
+    """As APOC exports a part of a graph, and as it orders lines or not."""
+    ada, rome = {"name": "Ada"}, {"name": "Rome"}
+    lines = [
+        {"type": "relationship", "id": "0", "label": "LIVES_IN",
+         "start": {"id": "7", "labels": ["Person"], "properties": ada},
+         "end": {"id": "8", "labels": ["City", "Port"], "properties": rome}},
+        {"type": "relationship", "id": "1", "label": "KNOWS", "properties": {"since": 1911},
+         "start": {"id": "7", "labels": ["Person"]}, "end": {"id": "9", "properties": {"name": "Bo"}}},
+        {"type": "node", "id": "8", "labels": ["City", "Port"], "properties": {**rome, "built": 1}},
+        {"type": "node", "id": "6", "properties": {"name": "Without a label"}},
+    ]  # fmt: skip
+    (tmp_path / "part.json").write_text("\n".join(map(json.dumps, lines)))
+    read = read_folder(tmp_path)
+    entities = sorted((e["key"], e["title"], e["type"], e["row"]) for e in read.rows("entities"))
+    assert entities == [
+        ("6", "Without a label", "UNKNOWN", 4),
+        ("7", "Ada", "Person", 5),
+        ("8", "Rome", "City", 3),
+        ("9", "Bo", "UNKNOWN", 6),
+    ]
+    told = [(one["head_key"], one["label"], one["tail_key"]) for one in read.rows("relations")]
+    assert told == [("7", "LIVES_IN", "8"), ("7", "KNOWS", "9")]
+    assert read.account() == {("entities", "read"): 4, ("relations", "read"): 2}
+
+
+def test_places_of_columns_without_names_yield_to_a_header_file(tmp_path: Path) -> None:
+    (tmp_path / "houses-header.csv").write_text("houseId:ID(House),name,:LABEL\n")
+    (tmp_path / "houses.csv").write_text("1,Alderbrook Museum,House\n")
+    guessed = {"houses.csv": GraphColumns(head="column_1", relation="column_2", tail="column_3")}
+    read = read_folder(tmp_path, guessed)
+    assert (read.column("entities", "title"), read.rows("relations")) == (["Alderbrook Museum"], [])
+
+
+def test_json_of_just_the_bytes_that_are_looked_at_is_read(tmp_path: Path) -> None:
+    graph = {"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}
+    text = json.dumps(graph, indent=1)
+    (tmp_path / "g.json").write_text(text + " " * ((1 << 20) - len(text)))
+    assert read_folder(tmp_path).account() == {("entities", "read"): 2, ("relations", "read"): 1}

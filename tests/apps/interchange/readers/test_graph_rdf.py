@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -170,3 +171,29 @@ def test_turtle_reads_n_triples(triples: list[Triple]) -> None:
             list(n_triples_batches(stream, "g", account))
         counts.append(list(account.close())[-1].frame.select("record", "outcome", "rows").rows())
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding", "label"),
+    [
+        ("ISO-8859-2", "iso-8859-2", "Žofie Škvorecká"),
+        ("windows-1251", "cp1251", "Иван"),
+        ("UTF-16", "utf-16", "Žofie"),
+        ("us-ascii", "utf-8", "Ada"),
+        ("ISO-8859-1", "utf-8", "Žofie, which is UTF-8"),
+        ("utf-16", "utf-8", "Ada, saved again"),
+        ("hex", "utf-8", "Ada"),
+        ("unheard-of", "utf-8", "Ada"),
+    ],
+)
+def test_rdf_xml_may_declare_another_encoding(
+    tmp_path: Path, declared: str, encoding: str, label: str
+) -> None:
+    text = (
+        f"<?xml version='1.0' encoding='{declared}'?>\n<r:RDF xmlns:e='http://e.org/' "
+        "xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><r:Description r:about='http://e.org/a'>"
+        f"<l:label xmlns:l='{_LABEL.removesuffix('label')}'>{label}</l:label></r:Description></r:RDF>"
+    )
+    (tmp_path / "a.rdf").write_bytes(text.encode(encoding))
+    read = read_folder(tmp_path)
+    assert (read.failed, read.column("entities", "title")) == ({}, [label])

@@ -129,6 +129,20 @@ def test_never_one_entity(kind: str, one: str, other: str, veto: str | None) -> 
         assert veto in compared.frame()["veto"]
 
 
+@pytest.mark.parametrize(
+    ("full", "short", "introduced"), [(2, 3, True), (3, 2, False), (-1, 3, False), (2, -4, False)]
+)
+def test_only_what_stands_in_the_text_introduces_a_short_form(
+    full: int, short: int, introduced: bool
+) -> None:
+    """A mention whose words were not found has a number below 0, and comes before none."""
+    mentions = [
+        NameMention("a", full, "Oskar Reyle", "PERSON"),
+        NameMention("a", short, "Oskar", "PERSON"),
+    ]
+    assert (len(set(resolve(mentions, {}).entities.values())) == 1) is introduced
+
+
 def test_types_that_exclude_each_other() -> None:
     found = resolve([NameMention("a", 0, "Valdora", "PERSON"), NameMention("a", 1, "Valdora", "GEO")], {})
     assert len(set(found.entities.values())) == 2

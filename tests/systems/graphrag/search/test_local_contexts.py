@@ -95,6 +95,15 @@ def test_no_whole_sentence_stands_twice_whatever_the_order_and_the_budget(
     assert made.units.record_id(made.rows[0].id) == known[0]
 
 
+def test_a_sentence_that_a_text_repeats_is_known_by_its_place() -> None:
+    text = "The bell was rung. A boat came in. The bell was rung. Then it was night."
+    again, night = text.rindex("The bell"), text.index(" Then")
+    made = context(snapshot(text, [(0, again - 1), (0, night), (again, len(text))]), [0, 1, 2])
+    assert sorted(texts(made, "source")) == sorted(
+        [text[: again - 1], "The bell was rung.", "Then it was night."]
+    )
+
+
 def test_a_table_is_not_begun_in_its_middle() -> None:
     middle = TABLE.index("| 1996 |")
     made = context(snapshot(TABLE, [(0, middle), (TABLE.index("| 1994 |"), len(TABLE))]), [1, 0])

@@ -117,6 +117,8 @@ _ENDS = r"(?=$|[,;:]| (?:is|are|was|were|do|does|did|mention|name|by|per|that|wh
 _PLACES = tuple(re.compile(rf"\b{one}{_ENDS}", re.IGNORECASE) for one in _FOLDER)
 _LAST = re.compile(rf"\b{_PLACE}(?P<place>[^\s\"'”?]+?)/?$", re.IGNORECASE)
 _NOWHERE = re.compile(rf"\b(?:named |mentioned )?{_AMONG} {_DOCUMENTS}(?=$| )", re.IGNORECASE)
+#: A table whose name is a word of a question is meant only where no other documents are.
+_NAMED = re.compile(r"\b(?:documents?|texts?|articles?|pages?|papers?|files?)\b", re.IGNORECASE)
 _FORMAT = re.compile(r"\b(?P<format>[a-z]{2,8}) (?=(?:documents?|files?)\b)", re.IGNORECASE)
 
 
@@ -194,21 +196,33 @@ def _place_in(text: str, index: IndexSnapshot) -> tuple[str | None, str]:
     folders = {path.casefold(): path for path, folder in index.once(_places).items() if folder}
     if (found := _LAST.search(text)) and found["place"].casefold() in folders:
         return folders[found["place"].casefold()], _without_words(text, found)
-    for word in text.split():
-        if (path := index.once(_rows).get(word.casefold())) and types_named(word, index) is None:
-            return path, " ".join("documents" if one == word else one for one in text.split())
+    for word in () if _NAMED.search(text) else text.split():
+        if (paths := index.once(_rows).get(word.casefold())) and types_named(word, index) is None:
+            place = _only(word, paths)
+            return place, " ".join("documents" if one == word else one for one in text.split())
     return None, text
 
 
 def _place(said: str, index: IndexSnapshot) -> str:
     known = index.once(_places)
     wanted = said.strip().strip("/").casefold()
-    for path in known:
-        if wanted in (path.casefold(), path.casefold().rpartition("/")[2]):
-            return path
+    whole = [path for path in known if path.casefold() == wanted]
+    if found := whole or [path for path in known if path.casefold().rpartition("/")[2] == wanted]:
+        return _only(said.strip(), found)
     folders = [path for path in known if known[path]]
     named = f"; the folders are {', '.join(folders[:10])}" if folders else "; this corpus has no folders"
     raise ScopeError(f"no folder or file of this corpus is called {said.strip()!r}{named}")
+
+
+def _only(said: str, paths: list[str]) -> str:
+    """The only of some paths.
+
+    Raises:
+        ScopeError: there are several.
+    """
+    if len(paths) > 1:
+        raise ScopeError(f"{said} may be {' or '.join(paths[:10])}; write the path")
+    return paths[0]
 
 
 def _places(index: IndexSnapshot) -> dict[str, bool]:
@@ -219,11 +233,14 @@ def _places(index: IndexSnapshot) -> dict[str, bool]:
     return {**dict.fromkeys(ordered, True), **dict.fromkeys(sorted(files), False)}
 
 
-def _rows(index: IndexSnapshot) -> dict[str, str]:
+def _rows(index: IndexSnapshot) -> dict[str, list[str]]:
     """Table-like files by what their rows are called: the name of the file."""
-    tables = index.documents.filter(pl.col("row").is_not_null())["path"].unique().to_list()
-    named = [(PurePosixPath(path).stem.casefold(), path) for path in sorted(tables, reverse=True)]
-    return {one: path for stem, path in named for one in (stem, stem.removesuffix("s"))}
+    found: dict[str, list[str]] = {}
+    for path in sorted(index.documents.filter(pl.col("row").is_not_null())["path"].unique()):
+        stem = PurePosixPath(path).stem.casefold()
+        for name in {stem, stem.removesuffix("s")}:
+            found.setdefault(name, []).append(path)
+    return found
 
 
 def _formats(index: IndexSnapshot) -> set[str]:

@@ -2,48 +2,72 @@
 
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 
-_NAMING = "(mention|name|discuss|contain|cite|concern|refer to|talk about|speak of|are (there )?(about|on))"
-_NAMED = "(named|mentioned|discussed|cited|spoken of)"
+_DOCS = (
+    "((all |all the |the |your |our |these )?(different |distinct |single )?"
+    "(documents?|texts?|articles?|pages?|papers?|records?|entries|sources?))"
+)
+_FILES = "((all |all the |the |your |our |these )?(different |distinct |single )?files?)"
+_WORD = "(?=(the )?(exact )?(words?|names?|terms?|phrases?|expressions?)\\b)"
+_HOLD = (
+    "(mention(s|ing)?|contain(s|ing)?|names?|naming|cites?|citing|includes?|including|refer(s|ring)? to|"
+    f"talk(s|ing)? about|speaks? (of|about)|writes? about|tells? of|(use|say|have|with) {_WORD})"
+)
+_HELD = "(named|mentioned|cited|contained|included|referred to|talked about|spoken of|written about|used)"
+_OCCUR = "(appears?|occurs?|shows? up|comes? up|turns? up|figures?|stands?)"
+_EVERYWHERE = (
+    "( (at all|anywhere|at least once|by name)|"
+    " in (it|them|(all |any |the |these )*(corpus|texts?|documents?)))?"
+)
+_HOW_MANY = (
+    "((how many|which|what)( of)?|(the )?(total )?number of|count( of)?|(list|show|find)( me)?|"
+    "(is|are) there( any)?|do(es)? any( of)?|any)"
+)
 _END = "(?P<end>first|earliest|oldest|last|latest|newest|most recent)"
 _EACH = "(by|per|for each|for every|in each|of each)"
-_ABOUT = "(about|on|of|mentioning|naming|concerning|(that|which) (mentions?|names?|(is|are) about))"
+_ABOUT = "(about|on|concerning|discussing|(that|which) ((is|are) about|concerns?|discuss(es)?))"
+
+
+def _holding(documents: str, end: str = "") -> tuple[str, ...]:
+    """Patterns of questions for documents that hold words, and what follows these."""
+    words = f"<words>{_EVERYWHERE}"
+    return (
+        f"{_HOW_MANY} {documents} ((that|which|where|do|does|did|are there|is there|there are) )*"
+        f"(also |ever |explicitly |actually )?{_HOLD} {words}{end}",
+        f"(in )?(how many|which|what)( of)? {documents} (is|are|was|were|has|have) (both )?{words} (been )?"
+        f"{_HELD}( in)?{_EVERYWHERE}{end}",
+        f"(in )?(how many|which|what)( of)? {documents} (do|does|did) (both )?{words} {_OCCUR}( in)?{end}",
+        f"(how many|which|what)( of)? {documents} <words> (is {_HELD}|are {_HELD}|{_OCCUR}) in{end}",
+        f"<words> (is {_HELD}|are {_HELD}|{_OCCUR}) in how many( of)? {documents}{end}",
+        f"{documents} {_HOLD} {words}{end}",
+    )
+
+
+_FIRST_UNIT = """
+        select document_id, title, path, "row", date{unit}
+        from scope {units}
+        {within}
+        """
 
 DOCUMENTS = (
     Template(
-        "documents_naming_by",
-        ("How many documents mention Morvane Tidal per year?",),
+        "documents_by",
+        ("Number of documents by year", "How many documents mention Morvane Tidal per year?"),
         (
-            f"(how many|number of|which) documents (that )?{_NAMING} <names> {_EACH} <group>",
-            f"in how many documents (is|are|was|were) <names> {_NAMED} {_EACH} <group>",
-            f"how often (is|are|was|were) <names> {_NAMED} {_EACH} <group>",
+            f"((how many|number of|count of|count) )?documents (are there |do we have )?{_EACH} <group>",
+            *_holding(_DOCS, f" {_EACH} <group>"),
+            f"how often (is|are|was|were) <words> {_HELD} {_EACH} <group>",
         ),
         """
         select {group} as "group", count(*) as documents
         from scope {groups}
-        where document_id in (
-            select document_id from mentions where entity_id = any($entities)
-            group by document_id having count(distinct entity_id) = len($entities))
+        {within}
         group by all
         """,
         '"group" nulls last',
-        "Counted: documents{where} that name {names}, by {by}",
+        "Counted: documents{where}{holding}, by {by}",
         "{group}: {documents}",
         most=100,
         names=(1, 10),
-    ),
-    Template(
-        "documents_by",
-        ("Number of documents by year", "How many documents are there per folder?"),
-        (f"((how many|number of|count of|count) )?documents (are there |do we have )?{_EACH} <group>",),
-        """
-        select {group} as "group", count(*) as documents
-        from scope {groups}
-        group by all
-        """,
-        '"group" nulls last',
-        "Counted: documents{where}, by {by}",
-        "{group}: {documents}",
-        most=100,
     ),
     Template(
         "documents_naming_most",
@@ -67,101 +91,87 @@ DOCUMENTS = (
         ranks=True,
     ),
     Template(
-        "dated_mentions",
-        ("When was Lady Ingrith first mentioned?", "What is the latest document about the Skelling Inquiry?"),
-        (
-            f"when (is|are|was|were) <names> {_END} {_NAMED}",
-            f"when (do|does|did) <names> {_END} (appear|occur|come up)",
-            f"((which|what) (is|was) )?(the )?{_END} (documents?|mentions?|records?) {_ABOUT} <names>",
-            f"which documents? (is|was|mentions|names) (the )?{_END} {_ABOUT} <names>",
-        ),
-        """
-        select document_id, title, path, "row", date, arg_min(text_unit_id, place) as text_unit_id
-        from mentions join scope using (document_id)
-        where entity_id = any($entities)
-        group by all having count(distinct entity_id) = len($entities)
-        """,
-        "date {direction}, path, row",
-        "Found: {end} of the dated documents{where} that name {names}",
-        "{date}: {title}",
-        "corpus.documents",
-        "document_id",
-        most=1,
-        ranks=True,
-        dated=True,
-        names=(1, 10),
-        quotes=True,
-    ),
-    Template(
         "dated_documents",
-        ("What is the earliest document?", "The latest document of the folder council"),
-        (f"((which|what) (is|was) )?(the )?{_END} (<n> )?documents?( of all)?",),
-        """
-        select document_id, title, path, "row", date
-        from scope
-        """,
+        (
+            "What is the earliest document?",
+            "When was Lady Ingrith first mentioned?",
+            "What is the latest document about the Skelling Inquiry?",
+        ),
+        (
+            f"((which|what) (is|was) )?(the )?{_END} (<n> )?documents?( of all)?",
+            f"when (is|are|was|were) <words> {_END} {_HELD}",
+            f"when (do|does|did) <words> {_END} {_OCCUR}",
+            f"((which|what) (is|was) )?(the )?{_END} (documents?|mentions?|records?) {_ABOUT} <subject>",
+            f"((which|what) (is|was) )?(the )?{_END} (documents?|records?) ((that|which) )?{_HOLD} <words>",
+            f"((which|what) (is|was) )?(the )?{_END} mentions? of <words>",
+        ),
+        _FIRST_UNIT,
         "date {direction}, path, row",
-        "Found: {end} of the dated documents{where}",
+        "Found: {end} of the dated documents{where}{holding}",
         "{date}: {title}",
         "corpus.documents",
         "document_id",
         most=1,
         ranks=True,
         dated=True,
-    ),
-    Template(
-        "documents_naming",
-        ("How many documents mention Jessamy Drever?", "Which documents name both Valdora and Old Basin?"),
-        (
-            f"(how many|which|what|number of|list( the| all)?) documents (that )?{_NAMING} (both )?<names>",
-            f"in (how many|which|what) documents (is|are|was|were) (both )?<names> {_NAMED}",
-            "in (how many|which|what) documents (do|does|did) (both )?<names> (appear|occur)",
-            f"documents {_ABOUT} (both )?<names>",
-        ),
-        """
-        select document_id, title, path, "row", date, arg_min(text_unit_id, place) as text_unit_id
-        from mentions join scope using (document_id)
-        where entity_id = any($entities)
-        group by all having count(distinct entity_id) = len($entities)
-        """,
-        "date nulls last, path, row",
-        "Counted: documents{where} that name {names}",
-        "{title}",
-        "corpus.documents",
-        "document_id",
         names=(1, 10),
-        quotes=True,
     ),
     Template(
         "documents",
-        ("How many documents are there?", "How many documents are there of 2021?"),
+        ("How many documents mention Jessamy Drever?", "How many documents are there of 2021?"),
         (
             "(how many|number of|list( the| all)?|which) documents"
             "( are there| exist| do we have| were written)?",
+            *_holding(_DOCS),
+            f"{_HOW_MANY} {_DOCS} ((that|which) )?((is|are) (there )?)?{_ABOUT} <subject>",
+            f"documents {_ABOUT} <subject>",
+            f"(is|are|was|were) <words> {_HELD} (anywhere|at all|in (any|the|all|these) {_DOCS})",
         ),
-        """
-        select document_id, title, path, "row", date
-        from scope
-        """,
+        _FIRST_UNIT,
         "date nulls last, path, row",
-        "Counted: documents{where}",
+        "Counted: documents{where}{holding}",
         "{title}",
         "corpus.documents",
         "document_id",
+        names=(1, 10),
     ),
     Template(
         "files",
         ("How many files are there?",),
-        ("(how many|number of|list( the| all)?|which) files( are there| exist| do we have)?",),
+        (
+            "(how many|number of|list( the| all)?|which) files( are there| exist| do we have)?",
+            *_holding(_FILES),
+        ),
         """
         select path, count(*) as documents
         from scope
+        {within}
         group by all
         """,
         "path",
-        "Counted: files{where} with text",
+        "Counted: files{where} with text{holding}",
         "{path}: {documents} documents",
         "corpus.files",
         "path",
+        names=(1, 10),
+    ),
+    Template(
+        "occurrences",
+        ("How often is Valdora mentioned?",),
+        (
+            f"how (often|many times) (is|are|was|were|has|have) <words> (been )?{_HELD}{_EVERYWHERE}",
+            f"how (often|many times) (do|does|did) <words> {_OCCUR}{_EVERYWHERE}",
+            "(how many|number of) (mentions|occurrences) (are there )?of <words>",
+        ),
+        """
+        select coalesce(sum(len(regexp_extract_all(
+                regexp_replace(text, '([^\\pL\\pN\\pM])', '\\1\\1', 'g'), {any_of}))), 0)::bigint as times,
+            count(*) as documents
+        from corpus.documents join scope using (document_id)
+        where {holds}
+        """,
+        "times",
+        "Counted: how often {words} stands in the text of documents{where}",
+        "{times} times in {documents} documents",
     ),
 )

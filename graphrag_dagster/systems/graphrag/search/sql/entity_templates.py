@@ -20,6 +20,17 @@ _NEIGHBOURS = """
         where own = any($entities) and {of_type}
         """
 
+_THERE = "( are there| exist| do we have)?"
+_RELATIONS = "(relationships?|relations?|connections?|links?|ties|edges|triples)"
+_EDGES = "(relationships|relations|edges|triples)"
+_COUNTED = "(?P<types>(how many|which|what) .+?)"
+_VERB = r"\w+( (for|with|at|in|to|on|from|over|about|against))?"
+_STATEMENTS = """
+        select triple_id, first || ' ' || replace(relation, '_', ' ') || ' ' || last as title, strength
+        from graph.triples
+            join (select entity_id as head_id, title as first from graph.entities) using (head_id)
+            join (select entity_id as tail_id, title as last from graph.entities) using (tail_id)"""
+
 ENTITIES = (
     Template(
         "entities_by_type",
@@ -34,26 +45,6 @@ ENTITIES = (
         "Counted: entities{named} by type",
         "{group}: {entities}",
         most=100,
-    ),
-    Template(
-        "mentions_of",
-        ("How often is Valdora mentioned?",),
-        (
-            "how (often|many times|frequently) (is|are|was|were|has|have) <names> (been )?(named|mentioned)",
-            "how many (mentions|text units|passages) (are there )?(of|name|mention) <names>",
-            "number of mentions of <names>",
-        ),
-        """
-        select entity_id, title, type,
-            count(distinct text_unit_id) as text_units, count(distinct document_id) as documents
-        from graph.entities join mentions using (entity_id)
-        where entity_id = any($entities)
-        group by all
-        """,
-        "text_units desc, title, entity_id",
-        "Counted: text units{where} that name {names}",
-        "{title}: {text_units} text units in {documents} documents",
-        names=(1, 10),
     ),
     Template(
         "entities_having",
@@ -96,26 +87,74 @@ ENTITIES = (
         ranks=True,
     ),
     Template(
-        "relationship_between",
-        ("Are Morvane Tidal and Pentrath Energy connected?",),
+        "relations_between",
+        (
+            "Are Morvane Tidal and Pentrath Energy connected?",
+            "How many relations are there between Valdora and Old Basin?",
+        ),
         (
             f"(is|are|was|were) <names> {_CONNECTED}( (to|with) each other)?",
             f"(is|are|was|were) (?P<names>.+ {_CONNECTED} (to|with) .+)",
+            f"(how many|number of|which|what|list)( all)?( the)? {_RELATIONS} "
+            "((are|is) there |exist |do we have )?between <names>",
         ),
-        """
-        select relationship_id, source.title || ' – ' || target.title as title,
-            relationships.description, weight
-        from graph.relationships
-            join graph.entities source on source.entity_id = source_id
-            join graph.entities target on target.entity_id = target_id
-        where source_id = any($entities) and target_id = any($entities)
+        f"""{_STATEMENTS}
+        where head_id = any($entities) and tail_id = any($entities)
         """,
-        "weight desc, title, relationship_id",
-        "Found: relationships between {names}",
-        "{title}: {description}",
-        "graph.relationships",
-        "relationship_id",
+        "strength desc, title, triple_id",
+        "Found: relations between {names}",
+        "{title}",
+        "graph.triples",
+        "triple_id",
         names=(2, 10),
+    ),
+    Template(
+        "relations",
+        ("How many relations are there?",),
+        (f"(how many|number of|list( all)?( the)?) (relations|edges|triples){_THERE}",),
+        _STATEMENTS,
+        "strength desc, title, triple_id",
+        "Counted: relations of the graph, each label between two entities once",
+        "{title}",
+        "graph.triples",
+        "triple_id",
+    ),
+    Template(
+        "relations_of",
+        ("How many relations does Ludo Straker have?",),
+        (
+            f"(how many|which|what) {_EDGES} (does|has|do|have) <names>( have)?",
+            f"(how many|number of|list( all)?( the)?) {_EDGES} ((are|is) there )?(of|from) <names>",
+        ),
+        f"""{_STATEMENTS}
+        where head_id = any($entities) or tail_id = any($entities)
+        """,
+        "strength desc, title, triple_id",
+        "Counted: relations of {names}",
+        "{title}",
+        "graph.triples",
+        "triple_id",
+    ),
+    Template(
+        "related_by",
+        ("How many companies did Valdora charter?", "Who owns the Valdora?"),
+        (
+            f"{_COUNTED} (do|does|did|has|have|had) <names> (?P<does>{_VERB})",
+            f"{_COUNTED} (is|are|was|were|(has|have) been) (?P<does>{_VERB}) by <names>",
+            f"{_WHO} (?P<inverse>{_VERB}) <names>",
+        ),
+        f"""{_STATEMENTS}
+            join (select entity_id, type from graph.entities)
+                on entity_id = if(head_id = any($entities) and relation = any($out), tail_id, head_id)
+        where (head_id = any($entities) and relation = any($out)
+            or tail_id = any($entities) and relation = any($in)) and {{of_type}}
+        qualify row_number() over (partition by entity_id order by strength desc, triple_id) = 1
+        """,
+        "strength desc, title, triple_id",
+        "Counted: {what} in the relation {relation} with {names}",
+        "{title}",
+        "graph.triples",
+        "triple_id",
     ),
     Template(
         "common_neighbours",
@@ -144,7 +183,7 @@ ENTITIES = (
             f"how many <types> (is|are|was|were) <names> {_CONNECTED} (to|with)",
             f"{_WHO} (is|are|was|were) {_CONNECTED} (to|with) <names>",
             f"{_WHICH} (is|are|was|were) <names> {_CONNECTED} (to|with)",
-            "how many (connections|neighbou?rs|relationships|links) (does|has) <names>( have)?",
+            "how many (connections|neighbou?rs|links) (does|has) <names>( have)?",
         ),
         _NEIGHBOURS,
         "weight desc, title, entity_id",

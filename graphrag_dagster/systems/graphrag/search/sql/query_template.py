@@ -17,17 +17,17 @@ class Template:
         examples: questions that it answers; the first stands for it where there is room for one.
         asks: patterns of questions without period, folder and politeness, in whatever capitals; ``<slot>``
             stands for any words, of which slots make parameters, pieces of SQL and words.
-        sql: select over tables and the parts of queries; ``{piece}`` stands for SQL of a slot.
+        sql: select over tables and the parts of queries; ``{piece}`` stands for SQL of a slot. Words of
+            the text unit ``text_unit_id`` are cited with a row.
         order: how its rows are ordered.
         says: how the question was read; ``{where}`` is which documents are meant.
         item: a line for each row, with ``{column}``.
         table: whose rows they are; none where they are groups.
         key: column with the key of that table.
         most: rows shown unless the question says how many.
-        names: fewest and most entities that may be named.
+        names: fewest and most entities that may be named, or words that are looked for.
         ranks: it is asked for the first rows, not for how many there are.
         dated: rows without a ``date`` are left out, and counted.
-        quotes: the first words of the text unit ``text_unit_id`` that name them are cited with a row.
     """
 
     name: str
@@ -43,7 +43,6 @@ class Template:
     names: tuple[int, int] = (1, 1)
     ranks: bool = False
     dated: bool = False
-    quotes: bool = False
 
     @cached_property
     def slots(self) -> frozenset[str]:

@@ -4,19 +4,25 @@ from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 
 _HOW_MANY = "(how many|number of|count of|list( the| all)?)"
 _STATUS = "(?P<status>true|false|suspected)"
+_UNITS = "(text units|text chunks|chunks|passages)"
+_RELATIONS = "(relationships|relations|edges|triples)"
 _THERE = "( are there| exist| do we have)?"
 
 COUNTS = (
     Template(
         "text_units",
         ("How many text units are there?",),
-        (f"{_HOW_MANY} (text units|text chunks|chunks|passages){_THERE}",),
+        (
+            f"{_HOW_MANY} {_UNITS}{_THERE}",
+            f"({_HOW_MANY}|which) {_UNITS} (that |which )?(mention|name|contain) <words>",
+        ),
         """
         select text_unit_id, scope.title, path, position, tokens
         from corpus.text_chunks join scope using (document_id)
+        where {holds}
         """,
         "path, position, text_unit_id",
-        "Counted: text units{where}",
+        "Counted: text units{where}{holding}",
         "{title}, text unit {position}",
         "corpus.text_chunks",
         "text_unit_id",
@@ -24,7 +30,7 @@ COUNTS = (
     Template(
         "relationships",
         ("How many relationships are there?",),
-        (f"{_HOW_MANY} (relationships|relations|connections|edges){_THERE}",),
+        (f"{_HOW_MANY} (relationships|connections){_THERE}",),
         """
         select relationship_id, source.title || ' – ' || target.title as title, weight
         from graph.relationships
@@ -32,10 +38,27 @@ COUNTS = (
             join graph.entities target on target.entity_id = target_id
         """,
         "weight desc, title, relationship_id",
-        "Counted: relationships of the graph",
+        "Counted: relationships of the graph, each pair of entities once",
         "{title}",
         "graph.relationships",
         "relationship_id",
+    ),
+    Template(
+        "relations_by",
+        ("How many relations are there of each type?",),
+        (
+            f"({_HOW_MANY} )?{_RELATIONS} (are there |exist )?(by|per|of each|for each) "
+            "(label|kind|type|name)( are there| exist)?",
+        ),
+        """
+        select relation as "group", count(*) as relations
+        from graph.triples
+        group by all
+        """,
+        'relations desc, "group"',
+        "Counted: relations of the graph, by label",
+        "{group}: {relations}",
+        most=100,
     ),
     Template(
         "claims_by",

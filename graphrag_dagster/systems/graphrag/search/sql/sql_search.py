@@ -11,7 +11,7 @@ import polars as pl
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Source, Statement
-from graphrag_dagster.kernel.questions.context.context_units import sentences_naming
+from graphrag_dagster.kernel.questions.context.context_units import spans_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import (
     MOST_ROWS,
     IndexSnapshot,
@@ -21,6 +21,7 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import (
     QueryRows,
 )
 from graphrag_dagster.kernel.questions.question import Search
+from graphrag_dagster.kernel.retrieval.search_words import words as words_of
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, QueryWriter
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.evidence import Evidence, Row, Scalar, format_scalar
@@ -125,11 +126,17 @@ def line_of(
 
 
 def words_naming(index: IndexSnapshot, names: Sequence[str], unit_id: str) -> Iterator[Evidence]:
-    """Yield the first sentence of a text unit that holds all of the names, else for each its first."""
-    together = list(sentences_naming(index, names, [unit_id], 1))
-    quotes = together or [quote for name in names for quote in sentences_naming(index, [name], [unit_id], 1)]
-    for quote in dict.fromkeys(quotes):
-        yield index.passages[quote.unit_id].words(quote.span.start, quote.span.end)
+    """Yield the first sentence of a text unit that holds all of the words, else for each its first."""
+    sentences = [(span, _padded(text)) for span, text in spans_of(index, unit_id)]
+    wanted = [_padded(name) for name in names]
+    together = [span for span, text in sentences if all(name in text for name in wanted)]
+    each = (next((span for span, text in sentences if name in text), None) for name in wanted)
+    for span in together[:1] or dict.fromkeys(filter(None, each)):
+        yield index.passages[unit_id].words(span.start, span.end)
+
+
+def _padded(text: str) -> str:
+    return f" {' '.join(words_of(text))} "
 
 
 def scalars(row: Mapping[str, Any]) -> dict[str, Scalar]:
@@ -213,7 +220,7 @@ def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: Ind
     shown = {name: format_scalar(value) for name, value in values.items()}
     if measure := words.get("measure"):
         shown["measure"] = f"{shown[measure]} {measure.replace('_', ' ')}"
-    names = recognised.filled.entities if template.quotes and place <= _QUOTED else ()
+    names = recognised.filled.entities if row.get("text_unit_id") and place <= _QUOTED else ()
     return line_of(
         template.item.format(**shown),
         values,

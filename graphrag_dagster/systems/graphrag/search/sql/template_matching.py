@@ -10,7 +10,9 @@ from graphrag_dagster.systems.graphrag.search.sql.document_templates import DOCU
 from graphrag_dagster.systems.graphrag.search.sql.entity_templates import ENTITIES
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 from graphrag_dagster.systems.graphrag.search.sql.record_templates import COLUMNS, COUNTS
-from graphrag_dagster.systems.graphrag.search.sql.template_slots import Filled, Unfit, fill
+from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, NoRelation, Unfit
+from graphrag_dagster.systems.graphrag.search.sql.template_slots import fill
+from graphrag_dagster.systems.graphrag.search.sql.words_in_texts import QUOTED
 
 TEMPLATES = (*DOCUMENTS, *COUNTS, *COLUMNS, *ENTITIES)
 
@@ -61,6 +63,9 @@ def compose_query(template: Template, filled: Filled, scope: DocumentScope, most
     if conditions := scope.conditions():
         parts["scope"] += "".join(f"\n    and {one}" for one in conditions)
     parts["found"] = _fill_template(dedent(template.sql).strip(), filled)
+    if not scope.conditions():
+        # Entities of an imported graph may be named in no text.
+        parts["found"] = parts["found"].replace("entities join mentions", "entities left join mentions")
     joined = ",\n".join(f"{name} as (\n{indent(sql, '    ')}\n)" for name, sql in parts.items())
     sql = (
         f"with {joined}\nselect *, {_COUNTS[template.dated]}\n"
@@ -87,6 +92,8 @@ def _parts(template: Template) -> set[str]:
 
 #: Longer questions count nothing.
 LONGEST = 300
+#: Stands for quoted words.
+_HIDDEN = "\ue000"
 #: A name in the question is a part of one of the graph.
 _GUESSED = 0.6
 _POLITE = re.compile(
@@ -130,11 +137,13 @@ class Fit:
             taken for a longer one, 0 where no template fits.
         reason: what fits, or why nothing does.
         recognised: the question as the template has it; None where none fits.
+        refused: the question is one for a query, but the graph has nothing that could be counted.
     """
 
     score: float
     reason: str
     recognised: Recognised | None = None
+    refused: bool = False
 
 
 def match_question(question: str, index: IndexSnapshot) -> Fit:
@@ -147,10 +156,14 @@ def match_question(question: str, index: IndexSnapshot) -> Fit:
     if len(question) > LONGEST:
         return Fit(0.0, f"a question of more than {LONGEST} characters has the form of no template")
     bare = bare_question(question)
+    # Quoted words are looked for in the texts, and say nothing of which documents.
+    quoted = [one[0] for one in QUOTED.finditer(bare)]
     try:
-        scope, rest = scope_in(bare, index)
+        scope, rest = scope_in(QUOTED.sub(_HIDDEN, bare), index)
     except ScopeError as error:
         return Fit(0.0, str(error))
+    for words in quoted:
+        rest = rest.replace(_HIDDEN, words, 1)
     missed: list[Unfit] = []
     for asked, limits in ((rest, scope), (bare, DocumentScope())) if rest != bare else ((bare, scope),):
         for template in TEMPLATES:
@@ -162,7 +175,8 @@ def match_question(question: str, index: IndexSnapshot) -> Fit:
             if recognised:
                 return _rate_fit(recognised)
     best = max(missed, key=lambda one: one.weight, default=None)
-    return Fit(0.0, str(best) if best else "the question has the form of no template")
+    why = str(best) if best else "the question has the form of no template"
+    return Fit(0.0, why, refused=isinstance(best, NoRelation))
 
 
 def bare_question(question: str) -> str:
@@ -178,13 +192,13 @@ def _recognise(
     Raises:
         Unfit: it has the form, but says what is nothing of this corpus.
     """
-    missed = None
+    missed: Unfit | None = None
     for pattern in template.patterns:
         if found := pattern.fullmatch(asked):
             try:
                 filled = fill(template, found.groupdict(), index)
             except Unfit as reason:
-                missed = reason
+                missed = max(missed or reason, reason, key=lambda one: one.weight)
                 continue
             if scope.description and not is_limited(template):
                 raise Unfit(f"this cannot be limited to documents{scope.description}", 2)

@@ -5,8 +5,7 @@ Every piece of SQL is one of this module; what a question says is only ever a pa
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -14,6 +13,9 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PAT
 from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import fold, words
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
+from graphrag_dagster.systems.graphrag.search.sql.relation_labels import fill_relations
+from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, NoRelation, Unfit
+from graphrag_dagster.systems.graphrag.search.sql.words_in_texts import fill_words
 
 #: Words for the same type; a corpus calls it by one of them.
 _SYNONYMS = tuple(
@@ -196,33 +198,6 @@ _MOST_NAMES_TOLD = 3
 _LONGEST_TYPE = 3
 
 
-class Unfit(ValueError):
-    """Words of a question are nothing of this corpus; ``weight``: how surely they should have been."""
-
-    def __init__(self, reason: str, weight: int = 1) -> None:
-        super().__init__(reason)
-        self.weight = weight
-
-
-@dataclass(slots=True)
-class Filled:
-    """Values of a question's slots.
-
-    Attributes:
-        parameters: values of the query.
-        pieces: SQL in the place of ``{piece}``.
-        words: what the answer says.
-        entities: titles of the entities that are named.
-        guessed: names that were taken for longer ones.
-    """
-
-    parameters: dict[str, Any] = field(default_factory=dict)
-    pieces: dict[str, str] = field(default_factory=dict)
-    words: dict[str, Any] = field(default_factory=dict)
-    entities: tuple[str, ...] = ()
-    guessed: tuple[str, ...] = ()
-
-
 def fill(template: Template, said: Mapping[str, str | None], index: IndexSnapshot) -> Filled:
     """Return what the words of a question become.
 
@@ -232,6 +207,8 @@ def fill(template: Template, said: Mapping[str, str | None], index: IndexSnapsho
     filled = Filled()
     for slot in sorted(template.slots):
         _FILL[slot](filled, " ".join((said.get(slot) or "").split()), template, index)
+    if filled.absent:
+        raise NoRelation(f"the graph has no relation “{filled.absent}”")
     return filled
 
 
@@ -268,6 +245,13 @@ def _names(filled: Filled, said: str, template: Template, index: IndexSnapshot) 
     filled.entities = tuple(title for _, title in entities)
     filled.words["names"] = " and ".join(filled.entities)
     filled.guessed = named.guessed
+
+
+def _subject(filled: Filled, said: str, template: Template, index: IndexSnapshot) -> None:
+    """Words as those of texts, but only names: what documents are about need not be in their words."""
+    if said:
+        _names(Filled(), said, template, index)
+    fill_words(filled, said, template, index)
 
 
 def _n(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
@@ -369,6 +353,18 @@ def _steps(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
     filled.words["steps"] = number
 
 
+def _does(filled: Filled, said: str, _: Template, index: IndexSnapshot) -> None:
+    """Labels of relations from the named entities."""
+    if said:
+        fill_relations(filled, said, index, active=True)
+
+
+def _inverse(filled: Filled, said: str, _: Template, index: IndexSnapshot) -> None:
+    """Labels of relations to the named entities."""
+    if said:
+        fill_relations(filled, said, index, active=False)
+
+
 def _part(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
     filled.pieces["part"] = next(one for one in ("type", "status", "subject") if one == said.lower())
     filled.words["part"] = said.lower()
@@ -389,5 +385,9 @@ _FILL: Mapping[str, Callable[[Filled, str, Template, IndexSnapshot], None]] = {
     "part": _part,
     "status": _status,
     "steps": _steps,
+    "subject": _subject,
     "types": _types,
+    "inverse": _inverse,
+    "does": _does,
+    "words": fill_words,
 }

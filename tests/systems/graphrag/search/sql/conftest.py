@@ -55,6 +55,8 @@ NAMES = {
     "x": ("O'Hara \"'; drop table graph.entities; --", "PERSON"),
 }
 TIES = {"ab": 3.0, "at": 1.0, "ct": 2.0, "cr": 1.0, "rt": 5.0, "ax": 1.0}
+#: Relations of a graph that was imported, strongest first.
+RELATIONS = ["c opposes t", "r bought_by t", "t pays_for r"]
 CLAIMS = [("t", "TRUE"), ("t", "SUSPECTED"), ("c", "TRUE")]
 
 
@@ -96,6 +98,15 @@ def filled_tables() -> dict[tables.Table, list[dict[str, Any]]]:
                 "description": f"{NAMES[one][0]} and {NAMES[other][0]}", "description_engine": "as_is",
             }
         )  # fmt: skip
+    for number, (head, relation, tail) in enumerate(map(str.split, RELATIONS)):
+        ends = {"head": NAMES[head][0].upper(), "tail": NAMES[tail][0].upper()}
+        stated = {**ends, "relation": relation, "human_readable_id": number}
+        rows[tables.TRIPLES].append(
+            {"triple_id": f"r{number}", "head_id": head, "tail_id": tail, "strength": 3.0 - number, **stated}
+        )
+        rows[tables.IMPORTED_RELATIONS].append(
+            {"path": "ties.csv", "row": number, "outcome": "read", **stated}
+        )
     documents = filled(tables.DOCUMENTS, rows[tables.DOCUMENTS])
     rows[tables.DOCUMENT_METADATA] = metadata_of(documents).to_dicts()
     rows[tables.DOCUMENT_PERIODS] = periods_of(documents).to_dicts()
