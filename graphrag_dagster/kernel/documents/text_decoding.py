@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, RefusedError, clean
 
 FALLBACK = "cp1252"
+#: What a reader of several texts in one file counts where something was replaced.
+UNDECODED = "undecodable characters"
 
 _DETECTION_SAMPLE = 8_192
 _BEFORE = 80
@@ -19,8 +21,9 @@ _BEFORE = 80
 _NEARLY, _ENOUGH = 0.7, 0.9
 #: How likely an encoding that few files have must be, alone and beside the likeliest of the usual ones.
 _SURE, _SURELY = 0.13, 1.4
-#: Below which confidence that many characters of words that are not Western are in no known encoding.
-_NO_GUESS, _FEWEST, _MOST_PARTS = 0.04, 16, 20
+#: Below which confidence that many characters of words that are not Western are in no known encoding, and
+#: the same where many words are none.
+_NO_GUESS, _UNSURE, _FEWEST, _MOST_PARTS = 0.04, 0.2, 16, 20
 
 #: What text files were written in; of encodings that differ in rare signs, the one that decodes more.
 _CANDIDATES = (
@@ -69,9 +72,14 @@ def detect(data: bytes) -> str | None:
     rare, confidence = next(iter(_guesses(sample).items()), (best, 0.0))
     if confidence >= max(_SURE, _SURELY * guesses.get(best, 0.0)):
         return rare
-    if guesses.get(best, 0.0) < _NO_GUESS and sum(map(len, strange)) >= _FEWEST:
-        return _detect_in_parts(sample)
-    return best
+    unsure = guesses.get(best, 0.0) < (_UNSURE if _is_noise(sample.decode(best, "replace")) else _NO_GUESS)
+    return _detect_in_parts(sample) if unsure and sum(map(len, strange)) >= _FEWEST else best
+
+
+def _is_noise(text: str) -> bool:
+    words = [word for word in text.split() if not word.isascii()]
+    # Without blanks there is nothing to count.
+    return len(words) > 2 and sum(bool(_NO_WORD.search(word)) for word in words) * 3 > len(words)
 
 
 def _guesses(sample: bytes, encodings: Sequence[str] | None = None) -> dict[str, float]:
@@ -88,8 +96,8 @@ def _detect_in_parts(sample: bytes) -> str | None:
     for part in parts:
         for name, confidence in _guesses(part, _CANDIDATES).items():
             best[name] = max(best.get(name, 0.0), confidence)
-    likeliest = max(best, key=lambda name: best[name], default=None)
-    return likeliest if likeliest and best[likeliest] >= _SURE else None
+    likely = [name for name in best if best[name] >= _SURE and not _is_noise(sample.decode(name, "replace"))]
+    return max(likely, key=lambda name: best[name], default=None)
 
 
 def _sample(data: bytes) -> bytes:
@@ -178,11 +186,14 @@ _SHIFTING = ("utf-7", "hz", "iso2022")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text with ``\\n`` line ends and no byte order mark; ``notes`` say what could not be decoded."""
+    """Text with ``\\n`` line ends and no byte order mark; ``notes`` say what could not be decoded, and
+    ``replaced`` how many places that are.
+    """
 
     text: str
     encoding: str
     notes: tuple[str, ...] = ()
+    replaced: int = 0
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
@@ -270,7 +281,7 @@ def _with_note(text: str, encoding: str, broken: int) -> Decoded:
         notes.append(f"{nuls} NUL characters were replaced by {REPLACEMENT}")
     if "\b" in text:
         text = _STRUCK_OVER.sub("", text)
-    return Decoded(clean(text), encoding, tuple(notes))
+    return Decoded(clean(text), encoding, tuple(notes), broken + nuls)
 
 
 def _wide_encoding(data: bytes) -> str | None:

@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     texts,
 )
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import child as child_of
-from graphrag_dagster.kernel.documents.text_decoding import decode
+from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
 _MOST_EMBEDDED = 3
 #: Said of a text, or struck out of it.
@@ -310,11 +310,12 @@ class _Word(OfficeText):
             text = inner.text()
             self.missing += inner.missing
             return [text]
-        if extension in ("html", "htm", "xhtml"):
-            return list(filter(None, [to_text(parse(decode(data).text)).text]))
-        if extension == "txt":
-            return list(filter(None, [decode(data).text.strip()]))
-        raise UnreadableError("a document of another kind")
+        if extension not in ("html", "htm", "xhtml", "txt"):
+            raise UnreadableError("a document of another kind")
+        decoded = decode(data)
+        self.missing[UNDECODED] += decoded.replaced
+        text = decoded.text.strip() if extension == "txt" else to_text(parse(decoded.text)).text
+        return list(filter(None, [text]))
 
     def _headers_and_footers(self, body: str) -> Iterator[str]:
         """Text of headers and footers, once, except page numbers and what the text itself says."""
