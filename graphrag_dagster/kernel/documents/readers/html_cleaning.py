@@ -227,7 +227,9 @@ _INLINE = frozenset(
 _TYPED = frozenset(
     {"", "text", "email", "number", "tel", "url", "date", "datetime-local", "month", "time", "week"}
 )
-_OWN_RIGHTS = re.compile(r"©|\(c\)\s|\bcopyright\b|\ball rights reserved\b", re.IGNORECASE)
+_OWN_RIGHTS = re.compile(
+    r"©|(?:\(c\)|\bcopyright)\s*+(?:\(c\)\s*+)?\d{4}|\ball rights reserved\b", re.IGNORECASE
+)
 #: Words outside of links from which something at the edge of a page is taken to be said to its reader.
 _FEWEST_WORDS = 4
 #: The same of navigation.
