@@ -12,7 +12,7 @@ import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, IndexSnapshot
 from graphrag_dagster.kernel.retrieval.retriever import retriever_of
-from graphrag_dagster.kernel.retrieval.search_words import fold, words
+from graphrag_dagster.kernel.retrieval.search_words import fold_name, words
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 
 #: Words for the same type; a corpus calls it by one of them.
@@ -80,7 +80,7 @@ def _by_word(index: IndexSnapshot) -> Mapping[str, tuple[str, ...]]:
 
 def _singular(alternatives: str) -> str:
     """The last of the words in the singular, all without case, accents and signs between them."""
-    *before, last = fold(alternatives.replace("_", " ").replace("-", " ")).split() or [""]
+    *before, last = fold_name(alternatives.replace("_", " ").replace("-", " ")).split() or [""]
     if last in _NUMBERED:
         last = _NUMBERED[last]
     elif last.endswith("ies") and len(last) > 4:
