@@ -193,9 +193,10 @@ def pad_rows(content: "Tag") -> bool:
                 else:
                     cell.insert_before(empty)
                 column += 1
-            for _ in range(_span(cell, "colspan") if cell else 0):
-                below[column] = max(below[column], _span(cell, "rowspan") - 1)
-                column += 1
+            if cell is not None:
+                for _ in range(_span(cell, "colspan")):
+                    below[column] = max(below[column], _span(cell, "rowspan") - 1)
+                    column += 1
     return True
 
 
