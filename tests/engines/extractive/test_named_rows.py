@@ -129,6 +129,11 @@ def test_no_row_answers_what_it_does_not_tell(question: str) -> None:
     )
 
 
+def test_a_row_says_who_holds_an_office() -> None:
+    text = "The board met.\n\n| Office | Holder |\n| --- | --- |\n| Auditor | Otto Weill |\n| Clerk | Ida Ness |\n\nIt ended.\n"
+    assert quoted("Who is the auditor?", text) == ["Office | Holder", "Auditor | Otto Weill"]
+
+
 def test_prose_about_a_name_comes_before_its_row() -> None:
     text = f"{BARS}\nConrad Lund was the eldest son of a smith and died in 1931.\n"
     assert quoted("Who was Conrad Lund?", text)[0].startswith("Conrad Lund was the eldest son")
