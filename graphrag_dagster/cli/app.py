@@ -18,7 +18,18 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
-Name = Annotated[str, typer.Argument(help="Name of the corpus.", show_default=False)]
+
+
+def _name_of(target: str) -> str:
+    from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+
+    return CorpusStore().name_of(target)
+
+
+Name = Annotated[
+    str,
+    typer.Argument(help="Name of the corpus, or its folder.", callback=_name_of, show_default=False),
+]
 
 Target = Annotated[
     str,

@@ -153,8 +153,8 @@ def test_sql_does_nothing_else(indexed: Run, query: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["index", "nowhere"], ["no corpus 'nowhere'", "coast"]),
-        (["index", "./nowhere"], ["./nowhere is not a folder"]),
+        (["index", "nowhere"], ["there is no folder /", "no corpus 'nowhere'", "coast"]),
+        (["index", "./nowhere"], ["there is no folder ./nowhere"]),
         (["index", "../corpora"], ["not a folder"]),
         (["ask", "nowhere", "Why?"], ["no corpus 'nowhere'"]),
         (["ask", "coast", "Why?", "--level", "C9"], ["C9", "C0"]),

@@ -47,6 +47,9 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     unreadable_units,
 )
 
+#: Ignored files and folders that are named.
+_MOST_IGNORED = 3
+
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
@@ -243,5 +246,11 @@ def _changes(changed: DocumentChanges) -> str:
 
 
 def _unread(files: pl.DataFrame) -> str:
-    count = unread_files(files).filter(pl.col("status") != "ignored").height
-    return f"; {plural(count, 'file')} not read" if count else ""
+    unread = unread_files(files)
+    ignored = unread.filter(status="ignored")["path"].to_list()
+    count = unread.height - len(ignored)
+    more = ", …" if len(ignored) > _MOST_IGNORED else ""
+    told = (
+        f"; {len(ignored):,} ignored ({escape(', '.join(ignored[:_MOST_IGNORED]))}{more})" if ignored else ""
+    )
+    return (f"; {plural(count, 'file')} not read" if count else "") + told

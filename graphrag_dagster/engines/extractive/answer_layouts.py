@@ -14,6 +14,7 @@ from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.tasks.task_ports import Point
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase, phrases
+from graphrag_dagster.kernel.text.folding import fold
 from graphrag_dagster.kernel.text.quotable_sentences import readability
 from graphrag_dagster.kernel.text.text_similarity import repeats, stem, stems, words
 
@@ -69,7 +70,7 @@ def points_of_both(
 
 def _names_side(side: str, own: frozenset[str], text: str) -> bool:
     if not own:
-        return side.lower() in text.lower()
+        return fold(side) in fold(text)
     return 2 * len(own.intersection(stems(text))) > len(own)
 
 
@@ -108,7 +109,7 @@ def list_entities(
             continue
         counted_already.add(one.text)
         for name in _names(one, type_):
-            if name.lower() not in question.lower():
+            if fold(name) not in fold(question):
                 found[name].places.append(place)
                 found[name].documents.add(one.document)
     if type_ == PERSON and any(" " in name for name in found):

@@ -15,6 +15,7 @@ from graphrag_dagster.engines.extractive.across_languages import (
 )
 from graphrag_dagster.engines.extractive.answer_layouts import list_entities, points_of_both, themes
 from graphrag_dagster.engines.extractive.answer_types import OF_ANY, AnswerType, answer_type_of
+from graphrag_dagster.engines.extractive.named_rows import named_rows
 from graphrag_dagster.engines.extractive.sentence_fusion import fuse_values
 from graphrag_dagster.engines.extractive.sentence_selection import (
     RankedSentence,
@@ -124,6 +125,8 @@ class ExtractiveAnswerer:
         sought = answer_type_of(question)
         if sought.shape == "overview":
             return _partials_of_points(self._overview(question, sentences), chunks, rendered)
+        if rows := named_rows(question, sought, sentences, self._embedder):
+            return _partials_of_points(rows, chunks, rendered)
         if missing_subject(question, sentences, self._embedder) or lacks_amount(question, sought, sentences):
             return [PartialAnswer("", 0) for _ in chunks]
         if sought.shape == "list":

@@ -89,10 +89,13 @@ def flatten(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanges:
-    """Numbers of added, edited, removed and unchanged documents."""
+    """Numbers of added, edited, renamed, removed and unchanged documents; renamed are those of a renamed
+    file.
+    """
 
     added: int
     edited: int
+    renamed: int
     removed: int
     unchanged: int
 
@@ -113,7 +116,9 @@ def compare_documents(before: pl.DataFrame, now: pl.DataFrame) -> DocumentChange
     both = set(before["document_id"]) & set(now["document_id"])
     gone, new = (_places(frame.filter(~pl.col("document_id").is_in(both))) for frame in (before, now))
     edited = (gone & new).total()
-    return DocumentChanges(new.total() - edited, edited, gone.total() - edited, len(both))
+    paths = [dict(frame.select("document_id", "path").iter_rows()) for frame in (before, now)]
+    renamed = sum(paths[0][one] != paths[1][one] for one in both)
+    return DocumentChanges(new.total() - edited, edited, renamed, gone.total() - edited, len(both) - renamed)
 
 
 def _places(documents: pl.DataFrame) -> Counter[tuple[object, ...]]:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -31,7 +30,6 @@ from graphrag_dagster.kernel.documents.file_records import (
     SourceFile,
 )
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, reader_process
-from graphrag_dagster.kernel.documents.readers.data.chat_exports import slack_names
 from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
 
 _LONGEST_REASON = 1_000
@@ -70,7 +68,7 @@ def read_files(
         CorpusError: files cannot be read because no process can be started for that.
     """
     with reader_process() as reader:
-        gathering = _Gathering(columns, limits, reader, _names_by_folder(found))
+        gathering = _Gathering(columns, limits, reader, _names_by_folder(found, reader, limits))
         for file in track(found, "Reading files", len(found)):
             gathering.add(file)
     return gathering.contents()
@@ -236,15 +234,16 @@ def _join_notes(notes: Sequence[str]) -> str | None:
     return (told if len(told) <= _LONGEST_REASON else f"{told[: _LONGEST_REASON - 1]}…") or None
 
 
-def _names_by_folder(found: Sequence[FoundFile]) -> dict[PurePosixPath, dict[str, str]]:
+def _names_by_folder(
+    found: Sequence[FoundFile], reader: ReaderProcess, limits: FileLimits
+) -> dict[PurePosixPath, dict[str, str]]:
     """Names of users by their ids, as the export of a chat keeps them beside its messages."""
     names = {}
     for file in found:
         path = PurePosixPath(file.path)
         if path.name == _NAMES_FILE and not file.problem and file.bytes <= _LONGEST_NAMES_FILE:
             data, _ = _read_bytes(file, _LONGEST_NAMES_FILE)
-            with suppress(ValueError, RecursionError):
-                names[path.parent] = slack_names(json.loads(data or b"null"))
+            names[path.parent] = reader.names(data or b"", limits)
     return {folder: found for folder, found in names.items() if found}
 
 

@@ -23,6 +23,10 @@ DECISIONS_LOCK = ".decisions.jsonl.lock"
 _NOT_LISTED = frozenset({SETTINGS_FILE, DECISIONS_FILE, DECISIONS_LOCK})
 
 _EDITOR_LEFTOVERS = ("~$*", "*~", "#*#", "*.swp", "*.swo", "Thumbs.db", "desktop.ini", "__MACOSX")
+#: Folders that package managers and interpreters fill; those that begin with a dot are hidden anyway.
+_OF_TOOLS = frozenset({"node_modules", "bower_components", "__pycache__", "site-packages", "venv"})
+#: What makes any folder a virtual environment of Python.
+_ENVIRONMENT = "pyvenv.cfg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,9 @@ class FoundFile:
 def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> list[FoundFile]:
     """List all files below the folder, at any depth, sorted by path.
 
-    Not part of a corpus are hidden files, leftovers of editors, and what an ``ignore`` pattern matches
-    (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as one whatever it holds.
+    Not part of a corpus are hidden files, leftovers of editors, folders of installed packages, and what an
+    ``ignore`` pattern matches (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as
+    one whatever it holds.
     ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the
     folder; a folder is read once, however many links lead to it.
 
@@ -137,11 +142,15 @@ class _Walk:
             if identity in self._visited:
                 continue
             self._visited[identity] = prefix
+            if prefix and any(entry.name == _ENVIRONMENT for entry in entries):
+                reason = f"a virtual environment of Python: it holds {_ENVIRONMENT}"
+                yield FoundFile(display_path(prefix), current, 0, "ignored", reason)
+                continue
             for entry in entries:
                 path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
                 if path in _NOT_LISTED:
                     continue
-                if ignored := self._ignore_reason(entry.name, path):
+                if ignored := self._ignore_reason(entry, path):
                     yield FoundFile(
                         display_path(path), current / entry.name, _size(entry), "ignored", ignored
                     )
@@ -151,11 +160,14 @@ class _Walk:
                     continue
                 yield from self._entry(current / entry.name, path, entry.is_symlink())
 
-    def _ignore_reason(self, name: str, relative: str) -> str | None:
+    def _ignore_reason(self, entry: os.DirEntry[str], relative: str) -> str | None:
+        name = entry.name
         if name.startswith("."):
             return "hidden: its name begins with a dot; give it another to have it read"
         if first_match(name, _EDITOR_LEFTOVERS):
             return "a leftover of an editor or file manager, by its name"
+        if name in _OF_TOOLS and entry.is_dir(follow_symlinks=False):
+            return "installed packages or compiled files, by its name; give it another to have it read"
         pattern = first_match(relative.replace(os.sep, "/"), self._ignore)
         return f"files.ignore names it: {pattern}" if pattern else None
 

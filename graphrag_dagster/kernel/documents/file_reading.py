@@ -1,5 +1,6 @@
 """Finds the reader of a file and reads it, or gives the reason why the file was declined."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -111,6 +112,17 @@ def read_file(kind: str, data: bytes, source: SourceFile) -> FileContents | Decl
         return Declined(
             "failed", f"damaged, or not {kind}: {told if told == kind_of else f'{kind_of}, {told}'}"
         )
+
+
+def user_names(data: bytes) -> dict[str, str]:
+    """Return id → name of the users of a chat's export; empty where the file is none of that kind."""
+    from graphrag_dagster.kernel.documents.readers.data.chat_exports import slack_names
+
+    try:
+        return slack_names(json.loads(data))
+    # Whatever is wrong with it is told where it is read as a file.
+    except (ValueError, RecursionError, MemoryError):
+        return {}
 
 
 def _contents(reading: Reading, source: SourceFile) -> FileContents:

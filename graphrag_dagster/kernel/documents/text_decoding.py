@@ -6,16 +6,24 @@ Statistics say little about the most common case, an English text with a foreign
 import codecs
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, RefusedError, clean
 
 FALLBACK = "cp1252"
+#: What a reader of several texts in one file counts where something was replaced.
+UNDECODED = "undecodable characters"
 
 _DETECTION_SAMPLE = 8_192
 _BEFORE = 80
 #: How likely cp1252 must be beside the likeliest, and the share of words that must be Western under it.
 _NEARLY, _ENOUGH = 0.7, 0.9
+#: How likely an encoding that few files have must be, alone and beside the likeliest of the usual ones.
+_SURE, _SURELY = 0.13, 1.4
+#: Below which confidence that many characters of words that are not Western are in no known encoding, and
+#: the same where many words are none.
+_NO_GUESS, _UNSURE, _FEWEST, _MOST_PARTS = 0.04, 0.2, 16, 20
 
 #: What text files were written in; of encodings that differ in rare signs, the one that decodes more.
 _CANDIDATES = (
@@ -49,23 +57,47 @@ _NO_WORD = re.compile(
 )
 
 
-def detect(data: bytes) -> str:
-    """Return the Python name of the likeliest encoding of bytes that are not UTF-8; never fails."""
-    import chardet
-
+def detect(data: bytes) -> str | None:
+    """Return the Python name of the likeliest encoding of bytes that are not UTF-8; None if none is known."""
     sample = _sample(data)
-    guesses = {
-        guess["encoding"] or FALLBACK: guess["confidence"]
-        for guess in chardet.detect_all(
-            sample, ignore_threshold=True, compat_names=False, include_encodings=_CANDIDATES
-        )
-    }
+    guesses = _guesses(sample, _CANDIDATES)
     found = [name for name in guesses if not _TWO_SCRIPTS.search(sample.decode(name, "replace"))]
     best = next(iter(found), FALLBACK)
     words = [word for word in sample.decode(FALLBACK, "replace").split() if not word.isascii()]
+    strange = [word for word in words if not _is_western(word)]
     # One word tells nothing but that it may be Western.
     likely = len(words) == 1 or guesses.get(FALLBACK, 0.0) >= _NEARLY * guesses.get(best, 0.0)
-    return FALLBACK if likely and sum(map(_is_western, words)) >= _ENOUGH * len(words) else best
+    if likely and len(strange) <= (1 - _ENOUGH) * len(words):
+        return FALLBACK
+    rare, confidence = next(iter(_guesses(sample).items()), (best, 0.0))
+    if confidence >= max(_SURE, _SURELY * guesses.get(best, 0.0)):
+        return rare
+    unsure = guesses.get(best, 0.0) < (_UNSURE if _is_noise(sample.decode(best, "replace")) else _NO_GUESS)
+    return _detect_in_parts(sample) if unsure and sum(map(len, strange)) >= _FEWEST else best
+
+
+def _is_noise(text: str) -> bool:
+    words = [word for word in text.split() if not word.isascii()]
+    # Without blanks there is nothing to count.
+    return len(words) > 2 and sum(bool(_NO_WORD.search(word)) for word in words) * 3 > len(words)
+
+
+def _guesses(sample: bytes, encodings: Sequence[str] | None = None) -> dict[str, float]:
+    import chardet
+
+    found = chardet.detect_all(sample, ignore_threshold=True, compat_names=False, include_encodings=encodings)
+    return {one["encoding"]: one["confidence"] for one in found if one["encoding"]}
+
+
+def _detect_in_parts(sample: bytes) -> str | None:
+    """One byte that does not belong there, or half a character at the end, hides the encoding of the rest."""
+    parts = [sample[:-1], sample[:-2], *sample.splitlines()[:_MOST_PARTS]]
+    best: dict[str, float] = {}
+    for part in parts:
+        for name, confidence in _guesses(part, _CANDIDATES).items():
+            best[name] = max(best.get(name, 0.0), confidence)
+    likely = [name for name in best if best[name] >= _SURE and not _is_noise(sample.decode(name, "replace"))]
+    return max(likely, key=lambda name: best[name], default=None)
 
 
 def _sample(data: bytes) -> bytes:
@@ -128,19 +160,40 @@ _SAMPLE = 65_536
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\x00\x01\x08\x1a\x1c\x1d\x1e\x1f")) + b"\x7f"
 #: Share of control characters above which bytes are taken to be no text at all.
 _BINARY_SHARE = 0.02
-_CHARACTER_SETS = ("big5", "cp", "euc", "gb", "hz", "iso", "johab", "koi8", "mac", "shift", "tis", "utf-8")
+_CHARACTER_SETS = (
+    "big5",
+    "cp",
+    "euc",
+    "gb",
+    "hz",
+    "iso",
+    "johab",
+    "koi8",
+    "mac",
+    "shift",
+    "tis",
+    "utf-7",
+    "utf-8",
+)
 #: A character struck over by the next one, as printers of old made bold and underlined letters.
 _STRUCK_OVER = re.compile("[^\n\b]\b")
-_SEQUENCE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
+#: Bytes that are not UTF-8, beside each word that is, up to which a text is UTF-8.
+_MANY = 4
+#: Encodings that shift between scripts, all in ASCII.
+_SHIFTS = re.compile(rb"\x1b[$(]|~\{|\+[A-Za-z0-9+/]{2,}")
+_SHIFTING = ("utf-7", "hz", "iso2022")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text with ``\\n`` line ends and no byte order mark; ``notes`` say what could not be decoded."""
+    """Text with ``\\n`` line ends and no byte order mark; ``notes`` say what could not be decoded, and
+    ``replaced`` how many places that are.
+    """
 
     text: str
     encoding: str
     notes: tuple[str, ...] = ()
+    replaced: int = 0
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
@@ -160,12 +213,9 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     wide = _wide_encoding(data)
     if wide:
         return _decode_leniently(data, wide, wide)
+    if shifting := _shifting_encoding(data):
+        return _with_note(data.decode(shifting), shifting, 0)
     _refuse_binary(data)
-    if b"\x1b$" in data:
-        try:
-            return Decoded(clean(data.decode("iso2022_jp")), "iso2022_jp")
-        except UnicodeDecodeError:
-            pass
     try:
         return _with_note(data.decode("utf-8"), "utf-8", 0)
     except UnicodeDecodeError:
@@ -175,12 +225,32 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
 def _not_utf8(data: bytes, declared: str | None) -> Decoded:
     lenient = data.decode("utf-8", "replace")
     broken = lenient.count(REPLACEMENT)
-    if sum(1 for _ in _SEQUENCE.finditer(data)) >= 2 * broken:
-        return _decode_leniently(data, "utf-8", "utf-8")
+    valid = len(lenient) - sum(map(str.isascii, lenient)) - broken
+    if valid >= broken or _MANY * _count_utf8_words(data) >= broken:
+        return _with_note(lenient, "utf-8", broken)
     if declared and _fits_encoding(data, declared):
         return _decode_leniently(data, declared, codecs.lookup(declared).name)
     encoding = detect(data)
+    if encoding is None and broken <= _BINARY_SHARE * len(lenient):
+        return _with_note(lenient, "utf-8", broken)
+    if encoding is None:
+        raise RefusedError(
+            "not text in a known encoding; save it as UTF-8, or give it the extension it should have"
+        )
     return _decode_leniently(data, encoding, encoding)
+
+
+def _count_utf8_words(data: bytes) -> int:
+    """Words of a part that are foreign words in UTF-8, and none in cp1252."""
+    count = 0
+    for word in _sample(data).split():
+        try:
+            text = word.decode()
+        except UnicodeDecodeError:
+            continue
+        odd = text.isascii() or _NO_WORD.search(text) or _TWO_SCRIPTS.search(text)
+        count += not odd and not _is_western(word.decode(FALLBACK, "replace"))
+    return count
 
 
 def _fits_encoding(data: bytes, encoding: str) -> bool:
@@ -211,7 +281,7 @@ def _with_note(text: str, encoding: str, broken: int) -> Decoded:
         notes.append(f"{nuls} NUL characters were replaced by {REPLACEMENT}")
     if "\b" in text:
         text = _STRUCK_OVER.sub("", text)
-    return Decoded(clean(text), encoding, tuple(notes))
+    return Decoded(clean(text), encoding, tuple(notes), broken + nuls)
 
 
 def _wide_encoding(data: bytes) -> str | None:
@@ -228,6 +298,14 @@ def _wide_encoding(data: bytes) -> str | None:
     if min(even, odd) > 0.02:
         return None
     return _if_valid(sample, "utf-16-le" if odd > even else "utf-16-be")
+
+
+def _shifting_encoding(data: bytes) -> str | None:
+    """An encoding of several scripts in ASCII, where all of a text is valid in it."""
+    if not data.isascii() or not _SHIFTS.search(data):
+        return None
+    encoding = next(iter(_guesses(data[:_SAMPLE])), "")
+    return encoding if encoding.startswith(_SHIFTING) and _fits_encoding(data, encoding) else None
 
 
 def _nul_share(data: bytes) -> float:

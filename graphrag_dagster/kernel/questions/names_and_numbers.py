@@ -2,13 +2,13 @@
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
+from graphrag_dagster.kernel.text.folding import fold
 
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W\d_]+)?\.?")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
@@ -55,12 +55,6 @@ class KnownWords:
         """Return the union with those of another text."""
         other = KnownWords.of(text)
         return KnownWords(self.words | other.words, f"{self.initials} {other.initials}")
-
-
-def fold(word: str) -> str:
-    """Return a word in lower case without accents."""
-    decomposed = unicodedata.normalize("NFKD", word.lower())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 def names_of(text: str, common: Callable[[str], bool]) -> list[Name]:

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.tables import Table
 T = TypeVar("T")
 
 #: Changes with the file format, and with what the code derives from the same tables.
-FORMAT = 4
+FORMAT = 5
 #: Size in bytes from which files are memory-mapped; for smaller ones importing Arrow takes longer.
 _MAPPED_FROM = 8_000_000
 _FRAME = ".arrow"

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,12 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.text.east_asian import has_east_asian, in_pairs, pairs
+from graphrag_dagster.kernel.text.folding import FoldedText, fold, fold_case
 from graphrag_dagster.kernel.text.languages import ENGLISH, FUNCTION_WORDS
 
-# Letters that do not decompose into a base letter and an accent.
-_PLAIN = str.maketrans(
-    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "ʼ": "'"}
-)
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"'s\b")
 _SENTENCE_END = re.compile(r"[.?!:]['\"”’)]*$")
@@ -46,21 +43,19 @@ class WordForms:
         return first.isupper() or first.isdigit()
 
 
-def fold(text: str) -> str:
-    """Return the text without case, accents and the possessive ``'s``.
+def fold_name(text: str) -> str:
+    """Return the folded text without the possessive ``'s``.
 
-    >>> fold("Henry I of Ziębice's")
-    'henry i of ziebice '
+    >>> fold_name("Henry I of Ziębice's")
+    'henry i of ziebice  '
     """
-    if text.isascii():
-        return _POSSESSIVE.sub(" ", text.lower())
-    plain = unicodedata.normalize("NFKD", text.casefold().translate(_PLAIN))
-    return _POSSESSIVE.sub(" ", "".join(char for char in plain if not unicodedata.combining(char)))
+    # As long as before, so that places stay.
+    return _POSSESSIVE.sub("  ", fold(text))
 
 
 def words(text: str) -> list[str]:
     """Return the folded words of a text in order; of Chinese and Japanese, pairs of letters."""
-    found = _WORD.findall(fold(text))
+    found = _WORD.findall(fold_name(text))
     return in_pairs(found) if has_east_asian(text) else found
 
 
@@ -70,32 +65,19 @@ def words_with_case(text: str) -> WordForms:
     written: list[str] = []
     spans: list[tuple[int, int]] = []
     begins: list[bool] = []
-    at_start = True
+    at_start, east_asian = True, has_east_asian(text)
     for piece in re.finditer(r"\S+", text):
-        for word, start, end in _words_in_place(piece[0]):
-            folded.append(word)
-            written.append(piece[0][start:end])
-            spans.append((piece.start() + start, piece.start() + end))
-            begins.append(at_start)
-            at_start = False
+        plain = FoldedText(piece[0])
+        for match in _WORD.finditer(_POSSESSIVE.sub("  ", plain.text)):
+            for first, last in pairs(match[0]) if east_asian else [(0, len(match[0]))]:
+                start, end = plain.original(match.start() + first, match.start() + last)
+                folded.append(unicodedata.normalize("NFC", match[0][first:last]))
+                written.append(piece[0][start:end])
+                spans.append((piece.start() + start, piece.start() + end))
+                begins.append(at_start)
+                at_start = False
         at_start = at_start or bool(_SENTENCE_END.search(piece[0]))
     return WordForms(tuple(folded), tuple(written), tuple(begins), tuple(spans), text)
-
-
-def _words_in_place(piece: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the folded words of a piece, and where they stand in it: folding may change how many characters
-    there are.
-    """
-    characters = [fold(character) for character in piece]
-    origins = [place for place, folded in enumerate(characters) for _ in folded]
-    whole = _POSSESSIVE.sub("  ", "".join(characters))
-    east_asian = has_east_asian(piece)
-    for found in _WORD.finditer(whole):
-        for start, end in pairs(found[0]) if east_asian else [(0, len(found[0]))]:
-            first, last = origins[found.start() + start], origins[found.start() + end - 1] + 1
-            while last < len(piece) and not characters[last]:
-                last += 1
-            yield found[0][start:end], first, last
 
 
 # The tokens and stop words of bm25s, whose import takes a tenth of a second.
@@ -156,11 +138,13 @@ def stems_of(texts: Sequence[str], language: str = ENGLISH) -> list[list[str]]:
     distinct = list(dict.fromkeys(word for words in tokens for word in words))
     stemmer = _stemmer(_STEMMERS.get(language, "english"))
     stem_of = dict(zip(distinct, stemmer.stemWords(distinct), strict=True))
-    return [[stem_of[word] for word in words] for words in tokens]
+    # Stemmers know endings by their accents; who asks may not write them.
+    folded = {word: fold(stem) for word, stem in stem_of.items()}
+    return [[folded[word] for word in words] for words in tokens]
 
 
 def _tokens(text: str) -> list[str]:
-    found = _TOKEN.findall(text.lower())
+    found = _TOKEN.findall(fold_case(text))
     return in_pairs(found) if has_east_asian(text) else found
 
 
@@ -208,7 +192,7 @@ def sentence_words(text: str) -> SentenceWords:
     numbers: list[int] = []
     all_sentences = sentences(text)
     for number, sentence in enumerate(all_sentences):
-        found = _WORD_OR_NUMBER.findall(sentence.lower())
+        found = _WORD_OR_NUMBER.findall(fold(sentence))
         distinct = set(in_pairs(found) if has_east_asian(sentence) else found)
         words += map(intern, distinct)
         numbers += [number] * len(distinct)

@@ -256,10 +256,31 @@ class CorpusStore(Resource):
         if folder.is_dir():
             # Directly below the root, with an invalid name.
             return self.register(folder)
-        if is_path:
-            raise CorpusError(f"{target} is not a folder")
-        self.folder(target)
-        return target
+        if folder.exists():
+            raise CorpusError(f"{target} is not a folder; give the folder that holds the documents")
+        known = ", ".join(self.names()) or "none yet"
+        missing = target if is_path else str(Path.cwd() / target)
+        named = "" if is_path else f", and no corpus {target!r} below {self.path.resolve()}"
+        raise CorpusError(f"there is no folder {missing}{named}; there are the corpora: {known}")
+
+    def name_of(self, target: str) -> str:
+        """Return the name of the corpus that has that name, or whose folder is at that path or called so.
+
+        A target that is none of these, or the name of several folders, is returned as it is.
+        """
+        names = self.names()
+        if target in names:
+            return target
+        # What is too long for a path is no error of the path.
+        with suppress(OSError):
+            if Path(target).is_dir() and (name := self._registered_name(Path(target).resolve())):
+                return name
+        called_so = []
+        for name in names:
+            with suppress(CorpusError):
+                if self.folder(name).resolve().name == target:
+                    called_so.append(name)
+        return called_so[0] if len(called_so) == 1 else target
 
     def forget(self, name: str) -> None:
         """Undo :meth:`register`: delete the pointer file, if any. The folder stays.

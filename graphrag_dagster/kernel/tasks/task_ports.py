@@ -324,6 +324,9 @@ class Background(Protocol):
     def document(self, unit_id: str, /) -> str:
         """Return the id of a text unit's document, blank for an unknown unit."""
 
+    def before(self, unit_id: str, /) -> str | None:
+        """Return the id of the text unit before one in its document, None for the first."""
+
     def day(self, unit_id: str, /) -> datetime.date | None:
         """Return the first day of the own period of a text unit's document, None without one."""
 

@@ -7,9 +7,11 @@ Japanese and Korean by letters.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
+from graphrag_dagster.kernel.text.folding import fold
 
 ENGLISH = "en"
 #: Words without meaning by themselves, of each language.
@@ -83,6 +85,17 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
         ),
     }
 )  # fmt: skip
+#: Words that ask in other languages; those that are also names or English words are left out.
+_ASKING = word_set(
+    """
+    kimdir kimdi kimin kime kimi nedir neydi nerede neredeydi nereye nereden nasıl niçin niye hangi
+    hangisi kaç kto gdzie kiedy dlaczego jaki jaka jakie który która które ile hvem hvad hvor hvornår
+    hvorfor hvordan varför vilken vilket hur när kuka missä milloin miksi mikä cine unde când hogyan hol
+    mikor miért melyik кто что где когда почему зачем как какой какая какое какие чей сколько куда
+    откуда хто що де коли чому ποιος ποια ποιο ποιοι τι πού πότε γιατί πώς πόσο πόσα من ما ماذا أين متى
+    لماذا كيف كم هل מי מה איפה מתי למה איך כמה
+    """
+)
 _NAMES = MappingProxyType(
     {
         ENGLISH: "English", "de": "German", "es": "Spanish", "fr": "French", "it": "Italian",
@@ -131,8 +144,16 @@ def language_of(text: str) -> str | None:
 
 
 def function_words(text: str) -> frozenset[str]:
-    """Return the words without meaning of the language that a text is in; English ones where none is told."""
-    return FUNCTION_WORDS.get(language_of(text) or ENGLISH, STOP_WORDS)
+    """Return the words without meaning of the language that a text is in, also as they are folded; English
+    ones where none is told, and those that ask in other languages.
+    """
+    return _as_folded(language_of(text))
+
+
+@cache
+def _as_folded(language: str | None) -> frozenset[str]:
+    known = FUNCTION_WORDS.get(language or ENGLISH, STOP_WORDS) | (frozenset() if language else _ASKING)
+    return known.union(map(fold, known))
 
 
 def main_language(texts: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.common.stable_values import cosines, round_for_comparison
 from graphrag_dagster.kernel.text.east_asian import has_east_asian, in_pairs
 from graphrag_dagster.kernel.text.english_words import BASE_FORMS, STOP_WORDS
+from graphrag_dagster.kernel.text.folding import fold
 
 _QUOTES = "\"'“”‘’«»`„‚"
 _SPACES = str.maketrans("\t\n\r", "   ")
@@ -49,8 +50,8 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the runs of letters and digits in lower case; of Chinese and Japanese, pairs of letters."""
-    found = _WORD.findall(text.lower())
+    """Return the runs of letters and digits, folded; of Chinese and Japanese, pairs of letters."""
+    found = _WORD.findall(fold(text))
     return tuple(in_pairs(found) if has_east_asian(text) else found)
 
 

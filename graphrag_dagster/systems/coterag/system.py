@@ -120,7 +120,7 @@ _PAPER = MappingProxyType(
 _STAGES = (
     Stage(
         "coterag",
-        version=2,
+        version=3,
         reads=("corpus", "graph", "communities", "embeddings"),
         sections=("coterag",),
         # Decide answers alone.

@@ -189,7 +189,6 @@ def first_quoted(text: str, question: str) -> tuple[str, str]:
         ("Who was elected as captain?", "maria lindqvist was elected as captain of boats.", None),
         ("Whose oars does the deputy keep?", "the deputy is `pkraus`, who keeps the oars.", None),
         ("Who repaired the roof?", "The boathouse roof was repaired by Brandt & Sons.", None),
-        ("Who is the auditor?", "Auditor | Otto Weill", None),
         ("Where is the annual dinner held?", "The [annual dinner. See here](https://club.example/dinner) is held at the Mill Inn.", None),
         ("Who is the lady, Agnes Rusk?", "Lady Agnes Rusk", None),
         ("Who gave timber for the pier?", "The club thanks the U.S. Forest Service (USFS) for the timber of the new pier.", "The club thanks the U.S. Forest Service (USFS) for the\n> timber of the new pier."),

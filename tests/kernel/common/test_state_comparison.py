@@ -79,13 +79,17 @@ def test_documents_are_edited_where_they_stand() -> None:
         ("n", "t.csv", "k2", 0),
         ("e", "t.csv", "k0", 1),
     )
-    assert compare_documents(before, now) == DocumentChanges(added=1, edited=2, removed=1, unchanged=1)
-    assert compare_documents(before, before) == DocumentChanges(0, 0, 0, 4)
-    assert compare_documents(before.clear(), now) == DocumentChanges(4, 0, 0, 0)
-    assert compare_documents(before, now.clear()) == DocumentChanges(0, 0, 4, 0)
+    assert compare_documents(before, now) == DocumentChanges(
+        added=1, edited=2, renamed=1, removed=1, unchanged=0
+    )
+    assert compare_documents(before, before) == DocumentChanges(0, 0, 0, 0, 4)
+    assert compare_documents(before.clear(), now) == DocumentChanges(4, 0, 0, 0, 0)
+    assert compare_documents(before, now.clear()) == DocumentChanges(0, 0, 0, 4, 0)
     shifted = _documents(("n", "t.csv", None, 0), ("r0", "t.csv", None, 1), ("r1", "t.csv", None, 2))
     rows = _documents(("r0", "t.csv", None, 0), ("r1", "t.csv", None, 1))
-    assert compare_documents(rows, shifted) == DocumentChanges(added=1, edited=0, removed=0, unchanged=2)
+    assert compare_documents(rows, shifted) == DocumentChanges(
+        added=1, edited=0, renamed=0, removed=0, unchanged=2
+    )
 
 
 def test_what_changed_and_what_there_is_are_counted() -> None:

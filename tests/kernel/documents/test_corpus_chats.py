@@ -252,6 +252,25 @@ SLACK = [
 ]  # fmt: skip
 
 
+def test_names_of_users_are_read_where_they_can_harm_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(text: object) -> None:
+        pytest.fail(f"a file of the corpus is parsed in this process: {text!r:.60}")
+
+    (tmp_path / "users.json").write_text("[" * 100_000)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "users.json").write_text(json.dumps([{"id": "U1", "profile": {"real_name": "Ann"}}]))
+    said = [{"type": "message", "ts": "1614873600.0", "user": "U1", "text": "It sank at noon."}]
+    (tmp_path / "b" / "2021-03-04.json").write_text(json.dumps(said))
+    monkeypatch.setattr(
+        "graphrag_dagster.kernel.documents.readers.data.chat_exports._slack_sidecar_kind", parse
+    )
+    contents = read_corpus(tmp_path)
+    assert contents.documents["text"].to_list() == ["2021-03-04\n\nAnn (16:00): It sank at noon."]
+    assert contents.files.filter(path="users.json")["status"].to_list() == ["failed"]
+
+
 def test_slack_with_the_names_of_its_export(tmp_path: Path) -> None:
     users = [
         {"id": "U2", "name": "marta", "profile": {"real_name": "Marta Lindqvist"}},

@@ -110,6 +110,54 @@ def test_damaged_utf8_stays_utf8() -> None:
     assert "replaced" in decoded.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("data", "text", "replaced"),
+    [
+        (
+            "Café at the quay.\n".encode() + b"\xff and \xfe, caf\xe9 closed",
+            "Café at the quay.\n\ufffd and \ufffd, caf\ufffd closed",
+            3,
+        ),
+        (f"{'All was quiet. ' * 50}Dvořák slept.".encode() + b" Then \x81\x8d\x8f.", None, 3),
+        ("İlker ışık".encode()[:-1] + "ş".encode()[:1] + " ığdır".encode(), "İlker ışı\ufffd ığdır", 1),
+        (("港口城市位于海边，非常美丽。" * 5).encode("gb18030")[:-1], None, 1),
+        (("港の町は海の近くにあります。\n" * 9).encode("euc_jp") + b"\xff\n", None, 1),
+    ],
+)
+def test_a_few_bad_bytes_spoil_nothing_else_and_are_counted(
+    data: bytes, text: str | None, replaced: int
+) -> None:
+    decoded = decode(data)
+    assert decoded.text == (text or decoded.text)
+    assert decoded.text.count("\ufffd") == decoded.replaced == replaced
+    assert f"{replaced} places are not valid {decoded.encoding}" in decoded.notes[0]
+    assert sum(map(str.isalpha, decoded.text)) >= sum(
+        map(str.isalpha, data.decode(decoded.encoding, "ignore"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf_7", "Die Größe der Straße – “so”."),
+        ("hz", "港口城市位于海边"),
+        ("iso2022_kr", "항구 도시는 바다"),
+        ("cp737", "Η πόλη βρίσκεται στην ακτή της θάλασσας."),
+        ("cp855", "Никто не знал, куда делись ключи от склада."),
+        ("cp500", "The quay at the harbour was closed in 2019 after a long storm."),
+    ],
+)
+def test_rare_encodings(encoding: str, text: str) -> None:
+    assert decode(f"{text}\n".encode(encoding) * 3).text == f"{text}\n" * 3
+
+
+@pytest.mark.parametrize(
+    "text", ["C++ and a+abc-d, x+total-y", "~{foo~} ~~{", "/?a=+Aab-&b=+AGEAYg-", "\x1b[1mbold\x1b[0m"]
+)
+def test_ascii_with_signs_of_other_encodings_stays(text: str) -> None:
+    assert decode(text.encode()).text == text
+
+
 def test_a_declared_encoding_is_used_where_it_fits() -> None:
     assert decode("ĄĆ zwykły".encode("iso8859_2"), "iso-8859-2").text == "ĄĆ zwykły"
     assert decode("Größe".encode(), "iso-8859-1").text == "Größe"
@@ -128,6 +176,8 @@ def test_a_declared_encoding_is_used_where_it_fits() -> None:
         (b"PK\x03\x04....", "ZIP archive"),
         (b"\x01\x02\x00\x00\x00\xfe" * 50, "NUL"),
         (bytes(range(1, 32)) * 20, "control characters"),
+        (bytes(random.Random(2).randrange(128, 256) for _ in range(500)), "known encoding"),
+        (bytes(random.Random(3).choice(range(160, 256)) for _ in range(3000)), "known encoding"),
     ],
 )
 def test_binaries_are_refused(data: bytes, reason: str) -> None:

@@ -23,6 +23,21 @@ def write(path: Path, text: str = "text") -> Path:
     return path
 
 
+def test_what_tools_install_is_no_part_of_a_corpus(tmp_path: Path) -> None:
+    for kept in ("a.txt", "notes/node_modules.md", "venv.txt", "notes/pyvenv.txt"):
+        write(tmp_path / kept)
+    left = ("node_modules/x/readme.md", "web/node_modules/x.md", "src/__pycache__/a.txt", "venv/lib/x.txt")
+    for path in (*left, ".venv/a.txt", ".tox/a.txt", ".idea/a.txt", "my env/pyvenv.cfg", "my env/lib/x.txt"):
+        write(tmp_path / path)
+    files = found(tmp_path)
+    assert [path for path, file in files.items() if not file.problem] == [
+        "a.txt", "notes/node_modules.md", "notes/pyvenv.txt", "venv.txt",
+    ]  # fmt: skip
+    assert [path for path, file in files.items() if file.problem == "ignored"] == [
+        ".idea", ".tox", ".venv", "my env", "node_modules", "src/__pycache__", "venv", "web/node_modules",
+    ]  # fmt: skip
+
+
 def test_all_depths_without_what_is_no_part_of_the_corpus(tmp_path: Path) -> None:
     for kept in ("b.txt", "a/deep/er/c.txt", "a/corpus.yaml"):
         write(tmp_path / kept)

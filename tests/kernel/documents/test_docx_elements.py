@@ -209,3 +209,23 @@ def test_hostile_xml_is_declined(body: str) -> None:
             docx(body, doctype='<!DOCTYPE x [<!ENTITY x "aaaa">]>' if body == "&x;" else ""),
             SourceFile("a.docx"),
         )
+
+
+def test_merged_cells_keep_the_columns() -> None:
+    def cell(text: str, properties: str = "") -> str:
+        return f"<w:tc><w:tcPr>{properties}</w:tcPr>{p(t(text) if text else '')}</w:tc>"
+
+    double, restart, merged = '<w:gridSpan w:val="2"/>', '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
+    table = (
+        f"<w:tr>{cell('Boat', double)}{cell('Name')}</w:tr>"
+        f"<w:tr>{cell('Wren', restart)}{cell('Cook')}{cell('Ann')}</w:tr>"
+        f"<w:tr>{cell('', merged)}{cell('Mate')}{cell('Bo')}</w:tr>"
+        f"<w:tr><w:trPr><w:gridBefore w:val='2'/></w:trPr>{cell('Ida')}</w:tr>"
+    )
+    text = read_docx(made(f"<w:tbl>{table}</w:tbl>"), SourceFile("a.docx")).records[0].text
+    assert text.split("\n") == [
+        "| Boat |  | Name |",
+        "| Wren | Cook | Ann |",
+        "|  | Mate | Bo |",
+        "|  |  | Ida |",
+    ]

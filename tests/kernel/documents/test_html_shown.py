@@ -38,6 +38,7 @@ def shown(body: str) -> str:
         ("<aside><p>Hanna Brode died in 1931.</p></aside>", "Hanna Brode died in 1931."),
         ("<main><p>Main words.</p></main><aside>Hanna Brode died in 1931.</aside>", "Main words.\n\nHanna Brode died in 1931."),
         ("<header><h1>Title</h1></header><main><p>Main words.</p></main>", "# Title\n\nMain words."),
+        ("<p>Open.</p><aside><p>The copyright of the chart was sold in May.</p></aside>", "Open.\n\nThe copyright of the chart was sold in May."),
         ("<p>Open.</p><footer><p>12 Quay Street, open daily.</p><p>© 2021 All rights reserved</p></footer>", "Open.\n\n12 Quay Street, open daily."),
         ("<nav><p>The museum was founded in 1911 by Marta Lindqvist.</p><a href=/>Home</a></nav>", "The museum was founded in 1911 by Marta Lindqvist.\n\nHome"),
         ("<menu><li>Soup</li><li>Fish</li></menu>", "- Soup\n- Fish"),
@@ -92,3 +93,29 @@ def test_hostile_pages_take_time_that_grows_with_the_page(piece: str, closed: bo
     begin = time.process_time()
     shown(piece * 1000 if not closed else f"{piece}one two three four</x>" * 1000)
     assert time.process_time() - begin < 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["<td rowspan=2>Wren</td><td>Cook</td><td>Ann</td>", "<td>Mate</td><td>Bo</td>"], ["Wren | Cook | Ann", "| Mate | Bo"]),
+        (["<td rowspan=2 colspan=2>Wren</td><td>Ann</td>", "<td>Bo</td>", "<td>A</td><td>B</td><td>C</td>"], ["Wren | | Ann", "| | Bo", "A | B | C"]),
+        (["<td>A</td><td rowspan=2>B</td>", "<td>C</td>"], ["A | B", "C |"]),
+        (["<td>A</td><td rowspan=3>B</td><td>C</td>", "<td>D</td><td>E</td>", "<td>F</td><td>G</td>"], ["A | B | C", "D | | E", "F | | G"]),
+        (["<td rowspan=0>A</td><td>B</td>", "<td>C</td>", "<td>D</td>"], ["A | B", "| C", "| D"]),
+        (["<td rowspan=99999999999>A</td><td>B</td>", "<td>C</td>"], ["A | B", "C"]),
+        (["<td rowspan=-1>A</td><td>B</td>", "<td>C</td><td>D</td>"], ["A | B", "C | D"]),
+        (["<td rowspan=2>A</td><td>B</td>", "<td>C</td></tr></tbody><tbody><tr><td>D</td><td>E</td>"], ["A | B", "| C", "D | E"]),
+    ],
+)  # fmt: skip
+def test_cells_over_several_rows_keep_the_columns(rows: list[str], expected: list[str]) -> None:
+    table = "".join(f"<tr>{row}</tr>" for row in ["<th>x</th>", *rows])
+    lines = read(f"<table><tbody>{table}</tbody></table>").records[0].text.split("\n")[1:]
+    kept = [" ".join(line.removeprefix("|").removesuffix("|").split()) for line in lines if "---" not in line]
+    assert kept == expected
+
+
+def test_a_page_of_merged_cells_ends() -> None:
+    row = "<td rowspan=65534 colspan=50>x</td>" * 200
+    page = f"<table><tr>{row}</tr>{'<tr><td>y</td></tr>' * 200}</table>"
+    assert "not all padded" in "; ".join(read(page).remarks)

@@ -84,6 +84,22 @@ def test_an_open_document() -> None:
     assert reading.notes == ("not in the text: embedded object (1)",)
 
 
+def test_rows_of_an_open_document_that_are_merged_nested_or_repeated() -> None:
+    def cell(inner: str, attributes: str = "") -> str:
+        return f"<table:table-cell {attributes}>{inner}</table:table-cell>"
+
+    inner = f"<table:table><table:table-row>{cell('<text:p>x</text:p>')}{cell('<text:p>y</text:p>')}</table:table-row></table:table>"
+    spans = 'table:number-rows-spanned="2"'
+    rows = (
+        f"<table:table-row>{cell('<text:p>Wren</text:p>', spans)}{cell(inner)}</table:table-row>"
+        f"<table:table-row><table:covered-table-cell/>{cell('<text:p>Bo</text:p>')}</table:table-row>"
+        f'<table:table-row table:number-rows-repeated="2">{cell("<text:p>Ann</text:p>")}</table:table-row>'
+    )
+    head = f"<table:table-header-rows><table:table-row>{cell('<text:p>Boat</text:p>')}</table:table-row></table:table-header-rows>"
+    text = read(odt(f"<table:table>{head}{rows}</table:table>"), "a.odt").records[0].text
+    assert text.split("\n") == ["| Boat |", "| Wren | | x | y | |", "|  | Bo |", "| Ann |", "| Ann |"]
+
+
 def test_a_saved_page() -> None:
     page = (
         b"From: <Saved>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n--x\r\n"

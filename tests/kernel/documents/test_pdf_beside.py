@@ -12,13 +12,14 @@ def read(
     also: tuple[bytes, ...] = (),
     catalog: bytes = b"",
     pages: int = 1,
+    first_font: int = 5,
 ) -> Reading:
     """``also``: objects from number 9 on; ``pages``: how many, of which all but the first show a drawing."""
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R %s >>" % catalog,
         b"<< /Type /Pages /Kids [3 0 R %s] /Count %d >>" % (b"8 0 R " * (pages - 1), pages),
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R /F2 7 0 R >> >> "
-        b"/Annots [%s] >>" % annotations,
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 %d 0 R /F2 7 0 R >> >> "
+        b"/Annots [%s] >>" % (first_font, annotations),
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
         b"<< /Type /Font /Subtype /Type0 /BaseFont /Foo /Encoding /Identity-H /DescendantFonts [6 0 R] >>",
         b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Foo /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) "
@@ -93,3 +94,42 @@ def test_pages_without_a_text_layer_and_attached_files_are_noted() -> None:
         "not in the text: 1 attached file (a.xlsx)",
         "2 of 3 pages have no text layer and need text recognition: 2, 3",
     )
+
+
+def to_unicode(mapped: bytes) -> bytes:
+    """What the second glyph of a font means; the first is O, the third c."""
+    program = (
+        b"begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange 3 beginbfchar "
+        b"<0001> <004F> <0002> <%s> <0003> <0063> endbfchar endcmap" % mapped
+    )
+    return b"<< /Length %d >>\nstream\n%s\nendstream" % (len(program), program)
+
+
+@pytest.mark.parametrize(
+    ("mapped", "text", "unknown"),
+    [
+        (b"0000", "O\ufffdc", 1),
+        (b"000000000000", "O\ufffdc", 3),
+        (b"0002", "O\ufffdc", 1),
+        (b"001F", "O\ufffdc", 1),
+        (b"0085", "O\ufffdc", 1),
+        (b"E001", "O\ufffdc", 1),
+        (b"FFFE", "O\ufffdc", 1),
+        (b"FFFD", "O\ufffdc", 1),
+        (b"D800", "O\ufffdc", 1),
+        (b"006600660069", "Offic", 0),
+        (b"F0B7", "O•c", 0),
+        (b"D835DC65", "O𝑥c", 0),
+    ],
+)
+def test_no_glyph_is_lost_in_silence(mapped: bytes, text: str, unknown: int) -> None:
+    font = (
+        b"<< /Type /Font /Subtype /Type0 /BaseFont /Foo /Encoding /Identity-H /DescendantFonts [6 0 R] "
+        b"/ToUnicode 10 0 R >>"
+    )
+    also = (DRAWING, to_unicode(mapped), font)
+    content = WORDS + b" BT /F1 12 Tf 72 700 Td <000100020003> Tj ET"
+    reading = read(content, also=also, first_font=11)
+    assert reading.records[0].text.split("\n\n")[-1] == text
+    told = "".join(reading.notes)
+    assert told.startswith(f"{unknown} of ") if unknown else not told

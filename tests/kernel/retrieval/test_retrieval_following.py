@@ -18,6 +18,7 @@ from graphrag_dagster.kernel.retrieval.multihop.name_graph import (
 from graphrag_dagster.kernel.retrieval.multihop.question_parsing import NameReach
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, TermFinder, sentence_words, sentences
+from graphrag_dagster.kernel.text.folding import fold
 
 FILMS = [
     "Blood Street is a 1988 film directed by Leo Fong.",
@@ -162,7 +163,7 @@ def test_each_sentence_has_its_share_of_the_question():
 WORDS = st.lists(st.sampled_from(["happi", "happy", "happily", "hap", "happinesses", "Hap.", "x\n", "é?"]))
 
 
-@given(WORDS.map(" ".join), st.lists(st.sampled_from(["happi", "happili", "hap", "x", "é"]), unique=True))
+@given(WORDS.map(" ".join), st.lists(st.sampled_from(["happi", "happili", "hap", "x", "e"]), unique=True))
 def test_stems_are_found_as_the_words_that_begin_with_them(text, stems):
     def begins(stem: str, word: str) -> bool:
         ends = (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)
@@ -170,7 +171,7 @@ def test_stems_are_found_as_the_words_that_begin_with_them(text, stems):
 
     found = TermFinder(stems).find(sentence_words(text))
     for at, sentence in enumerate(sentences(text)):
-        words = re.findall(r"\w+", sentence.lower())
+        words = re.findall(r"\w+", fold(sentence))
         of_words = [max((s for s in stems if begins(s, word)), key=len, default=None) for word in words]
         assert found[at].tolist() == [stem in of_words for stem in stems]
     assert "".join(sentences(text)) == text

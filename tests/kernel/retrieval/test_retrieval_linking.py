@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from graphrag_dagster.kernel.retrieval.entity_linking import NameLinker
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.retrieval.name_index import NameIndex
-from graphrag_dagster.kernel.retrieval.search_words import fold, words, words_with_case
+from graphrag_dagster.kernel.retrieval.search_words import (
+    fold_name,
+    sentence_words,
+    stems_of,
+    words,
+    words_with_case,
+)
+from graphrag_dagster.kernel.text.text_similarity import words as similar_words
 
 TEXTS = [f"The film of {name} was made" for name in ("Ana", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal")]
 RARITY = WordRarity.of_texts(TEXTS)
@@ -45,8 +52,44 @@ def test_words_are_compared_without_case_accents_and_punctuation(text, folded):
     assert words(text) == folded
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("İLKER IŞIK", "ilker ışık"),
+        ("İlker Işık", "ilker isik"),
+        ("STRASSE", "Straße"),
+        ("ΟΔΟΣ ΤΗΣ ΑΘΗΝΑΣ", "οδος της αθήνας"),
+        ("ﬁne oﬃce", "fine office"),
+        ("ＡＢＣ１２", "abc12"),
+        ("Müller", "Mu\u0308ller"),
+        ("한국", "\u1112\u1161\u11ab\u1100\u116e\u11a8"),
+        ("שָׁלוֹם", "שלום"),
+        ("مُحَمَّد", "محمد"),
+        ("Sei\u00adte", "Seite"),
+        ("Łódź", "lodz"),
+    ],
+)
+def test_one_folding_of_every_script(written: str, asked: str) -> None:
+    assert words(written) == words(asked)
+    assert stems_of([written]) == stems_of([asked])
+    assert similar_words(written) == similar_words(asked)
+    assert sentence_words(written).words == sentence_words(asked).words
+    # Of a folded word it is known where it stands.
+    found = words_with_case(f"(so) {written}: yes")
+    assert " ".join(found.written[1:-1]) == written
+    assert all(
+        f"(so) {written}: yes"[start:end] == text
+        for text, (start, end) in zip(found.written, found.spans, strict=True)
+    )
+
+
+def test_marks_that_make_other_letters_stay() -> None:
+    assert words("が") != words("か")
+    assert words("I said: izmir's") == ["i", "said", "izmir"]
+
+
 def test_possessives_go():
-    assert fold("Ana's") == "ana "
+    assert fold_name("Ana's") == "ana  "
 
 
 @given(st.text(alphabet="aB éŁ'’s-_1ß. ", max_size=30))

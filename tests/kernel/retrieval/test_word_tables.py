@@ -17,6 +17,7 @@ from graphrag_dagster.kernel.retrieval import index_cache as kept
 from graphrag_dagster.kernel.retrieval.lexical_index import Postings, WordRarity, postings_of
 from graphrag_dagster.kernel.retrieval.search_words import STOP_WORDS, stems_of
 from graphrag_dagster.kernel.text.east_asian import has_east_asian
+from graphrag_dagster.kernel.text.folding import fold, fold_case
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
 
@@ -43,7 +44,9 @@ def by_the_library(texts: list[str], question: list[str]) -> list[float]:
 
 def tokens(texts: list[str]) -> list[list[str]]:
     stemmer = Stemmer.Stemmer("english")
-    return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False)
+    cased = [fold_case(text) for text in texts]
+    found = bm25s.tokenize(cased, stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False)
+    return [[fold(stem) for stem in stems] for stems in found]
 
 
 @given(st.lists(st.one_of(words, any_text), max_size=6))

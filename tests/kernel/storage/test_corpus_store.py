@@ -58,6 +58,41 @@ def test_a_folder_elsewhere_is_registered_once_by_a_pointer(store: CorpusStore, 
         store.folder("outside")
 
 
+def test_a_corpus_is_known_by_its_folder(
+    store: CorpusStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("a/My notes (2024)", "b/drafts", "c/drafts"):
+        (tmp_path / place).mkdir(parents=True)
+        store.register(tmp_path / place)
+    monkeypatch.chdir(tmp_path / "b")
+    assert store.name_of("My notes (2024)") == store.name_of("../a/My notes (2024)/") == "My-notes-2024"
+    assert store.name_of("My-notes-2024") == "My-notes-2024"
+    # Two folders are called so; the one at the path is meant.
+    assert (store.name_of("drafts"), store.name_of("../c/drafts")) == ("drafts", "drafts-2")
+    assert store.name_of("nowhere") == "nowhere"
+    assert store.name_of("x" * 5000) == "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        (
+            "gamma",
+            r"there is no folder .*/gamma, and no corpus 'gamma' below .*; there are the corpora: alpha, beta 2",
+        ),
+        ("./gamma", "there is no folder ./gamma; there are the corpora"),
+        ("notes.txt", "notes.txt is not a folder; give the folder"),
+    ],
+)
+def test_a_folder_that_is_missing_is_told(
+    store: CorpusStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("Words.")
+    with pytest.raises(CorpusError, match=told):
+        store.resolve(target)
+
+
 def test_no_root_means_no_corpora(tmp_path: Path) -> None:
     store = CorpusStore(root=str(tmp_path / "nowhere"))
     assert store.names() == store.misnamed() == []

@@ -77,5 +77,8 @@ def test_endings_and_stop_words_are_those_of_the_texts() -> None:
 
 def test_words_of_a_question_without_meaning_are_not_looked_for() -> None:
     assert asked_words("Wer verkaufte die Werft?") == ["verkaufte", "werft"]
-    assert asked_words("¿Quién vendió el astillero?") == ["vendió", "astillero"]
+    assert asked_words("¿Quién vendió el astillero?") == ["vendio", "astillero"]
     assert asked_words("Who sold the yard?") == ["sold", "yard"]
+    assert asked_words("ilker ışık kimdir?") == ["ilker", "isik"]
+    assert asked_words("Кто продал мельницу?") == ["продал", "мельницу"]
+    assert asked_words("Ποιος πούλησε τον μύλο;")[:2] == ["πουλησε", "τον"]

@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.documents.readers.html_cleaning import (
     convertible,
     descendants_of,
     keep_visible,
+    pad_rows,
     replace_strings,
 )
 from graphrag_dagster.kernel.documents.text_decoding import decode
@@ -118,8 +119,11 @@ def to_text(soup: "BeautifulSoup") -> ShownPage:
 
 def _convert(content: "Tag") -> tuple[str, str | None]:
     if convertible(content):
+        remark = (
+            None if pad_rows(content) else "cells over several rows are beyond measure, and not all padded"
+        )
         try:
-            return str(_converter().convert_soup(content)), None
+            return str(_converter().convert_soup(content)), remark
         # Where the library meets what it does not expect, the words are there all the same.
         except (RecursionError, ValueError, TypeError, AttributeError):
             pass

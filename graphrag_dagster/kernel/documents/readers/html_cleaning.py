@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _MOST_LEVELS = 120
 #: Items of a list, rows of a table's head and bodies of a table: each is compared with those before it.
 _MOST_ALIKE = {"li": 1500, "tr": 1500, "tbody": 1500, "thead": 100}
+#: Columns and rows that a cell may span, and empty cells that a page is given for them.
+_WIDEST, _TALLEST, _MOST_PADDED = 50, 65_534, 50_000
 _BLANK_RUN = re.compile(r"[ \n]{1500}")
 _DIGITS = re.compile(r"[0-9]{1,6}")
 
@@ -159,10 +161,50 @@ def _rows_of_body(element: "Tag", parent: "Tag") -> bool:
 
 
 def _drop_extreme_attributes(tag: "Tag") -> None:
-    for name, most in (("colspan", 50), ("start", 999_999)):
+    for name, most in (("colspan", _WIDEST), ("rowspan", _TALLEST), ("start", 999_999)):
         value = tag.attrs.get(name)
         if value is not None and not (_DIGITS.fullmatch(str(value)) and int(str(value)) <= most):
             del tag.attrs[name]
+
+
+def pad_rows(content: "Tag") -> bool:
+    """Put an empty cell wherever a cell of a row above reaches down, so that columns stay columns.
+
+    Returns:
+        whether all are there: a page that needs more than 50,000 of them gets no more.
+    """
+    from bs4.element import Tag
+
+    # Of each part of a table, the rows that a column is still taken for; a cell reaches no further.
+    taken: dict[int, Counter[int]] = {}
+    padded = 0
+    for line in content.find_all("tr"):
+        below = taken.setdefault(id(line.parent), Counter())
+        cells = [one for one in line.contents if isinstance(one, Tag) and one.name in ("td", "th")]
+        column, reaching = 0, {place for place, rows in below.items() if rows > 0}
+        below.subtract(reaching)
+        for cell in [*cells, None]:
+            while column in reaching or (cell is None and column < max(reaching, default=0)):
+                if (padded := padded + 1) > _MOST_PADDED:
+                    return False
+                empty = Tag(name="td")
+                if cell is None:
+                    line.append(empty)
+                else:
+                    cell.insert_before(empty)
+                column += 1
+            if cell is not None:
+                for _ in range(_span(cell, "colspan")):
+                    below[column] = max(below[column], _span(cell, "rowspan") - 1)
+                    column += 1
+    return True
+
+
+def _span(cell: "Tag", name: str) -> int:
+    """How many columns or rows a cell takes; down to the end of its part where it says 0 rows."""
+    value = str(cell.get(name) or 1)
+    span = int(value) if _DIGITS.fullmatch(value) else 1
+    return span or (_TALLEST if name == "rowspan" else 1)
 
 
 #: A browser never shows these as text.
@@ -186,7 +228,9 @@ _INLINE = frozenset(
 _TYPED = frozenset(
     {"", "text", "email", "number", "tel", "url", "date", "datetime-local", "month", "time", "week"}
 )
-_OWN_RIGHTS = re.compile(r"©|\(c\)\s|\bcopyright\b|\ball rights reserved\b", re.IGNORECASE)
+_OWN_RIGHTS = re.compile(
+    r"©|(?:\(c\)|\bcopyright)\s*+(?:\(c\)\s*+)?\d{4}|\ball rights reserved\b", re.IGNORECASE
+)
 #: Words outside of links from which something at the edge of a page is taken to be said to its reader.
 _FEWEST_WORDS = 4
 #: The same of navigation.

@@ -22,7 +22,7 @@ from graphrag_dagster.kernel.documents.file_records import (
 )
 from graphrag_dagster.kernel.documents.readers.conversations import left_out_note
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
-from graphrag_dagster.kernel.documents.text_decoding import decode
+from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
 _FROM_LINE = re.compile(rb"^From [^\r\n]{1,300}\r?\n", re.MULTILINE)
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,70}:|[ \t]|>?From ")
@@ -149,7 +149,7 @@ def _readable_parts(
         name = _file_name(message)
         left[f"attachments ({kind})" if depth or name else f"a body of {kind}"] += 1
     else:
-        yield _text(message, kind)
+        yield _text(message, kind, left)
 
 
 def _choose_alternative(
@@ -168,16 +168,20 @@ def _choose_alternative(
             return
 
 
-def _text(message: Message, kind: str) -> str:
+def _text(message: Message, kind: str, left: Counter[str]) -> str:
     payload = message.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
     if not data.strip():
         return ""
     charset = message.get_content_charset()
     try:
-        text = decode(data, charset).text
+        decoded = decode(data, charset)
     except RefusedError:
-        text = data.decode("utf-8", "replace")
+        left["texts in no known encoding"] += 1
+        return ""
+    text = decoded.text
+    if decoded.replaced:
+        left[UNDECODED] += decoded.replaced
     if kind == "text/html":
         return to_text(parse(text))[0]
     if str(message.get_param("format") or "").casefold() == "flowed":

@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.questions.context.index_background import IndexBack
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence
 from graphrag_dagster.kernel.tables import DOCUMENTS, TEXT_CHUNKS, Table
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
+from graphrag_dagster.kernel.text.folding import fold
 from graphrag_dagster.kernel.text.markup_spans import Span
 
 #: Kind of a row's record.
@@ -284,10 +285,10 @@ def sentences_naming(
 ) -> Iterator[Quote]:
     """Yield up to ``most`` sentences of the units that contain all names, in the order of the units."""
     yielded = 0
-    wanted = [name.casefold() for name in names]
+    wanted = [fold(name) for name in names]
     for unit_id in unit_ids:
         for span, words in spans_of(index, unit_id):
-            folded = words.casefold()
+            folded = fold(words)
             if all(name in folded for name in wanted):
                 yield Quote(unit_id, span)
                 yielded += 1

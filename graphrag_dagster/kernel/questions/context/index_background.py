@@ -34,6 +34,10 @@ class IndexBackground:
         passage = self._index.passages.get(unit_id)
         return passage.document_id if passage else ""
 
+    def before(self, unit_id: str) -> str | None:
+        """Return the id of the text unit before one in its document, None for the first."""
+        return self._index.once(_before).get(unit_id)
+
     def day(self, unit_id: str) -> datetime.date | None:
         """Return the first day of the own period of a text unit's document, None without one."""
         return self._index.once(own_days).get(self.document(unit_id))
@@ -88,6 +92,15 @@ def _distinguishing_words(index: IndexSnapshot) -> pl.DataFrame:
     top_phrases = phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
     rows = [(phrase.form, list(phrase.stems), phrase.documents) for phrase in top_phrases]
     return pl.DataFrame(rows, _PHRASE, orient="row")
+
+
+def _before(index: IndexSnapshot) -> dict[str, str | None]:
+    ordered = index.text_chunks.sort("document_id", "start_char", "end_char")
+    return dict(
+        ordered.select(
+            "text_unit_id", pl.col("text_unit_id").shift(1).over("document_id").alias("before")
+        ).iter_rows()
+    )
 
 
 def _edges(index: IndexSnapshot, document_id: str) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import DocumentN
 from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
+from graphrag_dagster.kernel.text.folding import fold
 
 _ORDINALS = {
     word: number
@@ -326,7 +327,7 @@ class _Gathered:
         names = self._names
         file = PurePosixPath(names.paths[position])
         for file_name in (str(file), file.name):
-            self._files[file_name.casefold()].add(position)
+            self._files[fold(file_name)].add(position)
         title = names.titles[position]
         for name in dict.fromkeys((title, *_PARTS.split(title), file.stem, names.source_ids[position] or "")):
             for spaced in dict.fromkeys((with_spaces(name), name_parts(name))):

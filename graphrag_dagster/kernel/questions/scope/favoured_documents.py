@@ -14,6 +14,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import FILED
+from graphrag_dagster.kernel.text.folding import fold, fold_case
 
 _LEAST_PREFIX, _LISTED = 3, 8
 #: Similarities of names, of 100: to accept a near match, its lead over any other, and to suggest a name.
@@ -60,24 +61,27 @@ def names_of(index: IndexSnapshot) -> DocumentNames:
 def find_documents(name: str, known: DocumentNames) -> Meant:
     """Return the documents that a name refers to.
 
-    An exact match, ignoring case, is an id, path, file name, title or id in the file. Otherwise the name may
-    be the beginning of one title or file, some of its words, or a near match.
+    An exact match, ignoring case, and accents where nothing else matches, is an id, path, file name, title or
+    id in the file. Otherwise the name may be the beginning of one title or file, some of its words, or a near
+    match.
 
     Raises:
         QuestionError: nothing matches, or the name is ambiguous; the message lists candidates.
     """
-    wanted = name.strip().removeprefix("./").casefold()
-    for exact in _exact_matches(known):
-        matching = (bool(label) and label.casefold() == wanted for label in exact)
-        if matches := frozenset(compress(known.ids, matching)):
-            return Meant(matches)
+    bare = name.strip().removeprefix("./")
+    for folded in (fold_case, fold):
+        for exact in _exact_matches(known):
+            matching = (bool(label) and folded(label) == folded(bare) for label in exact)
+            if matches := frozenset(compress(known.ids, matching)):
+                return Meant(matches)
+    wanted = fold(bare)
     own_words = set(words(wanted))
     match_positions = {
         "begins": [
             position
             for position in range(len(known.ids))
             if len(wanted) >= _LEAST_PREFIX
-            and any(label.casefold().startswith(wanted) for label in _names_of_document(known, position))
+            and any(fold(label).startswith(wanted) for label in _names_of_document(known, position))
         ],
         "words": [
             position
@@ -108,10 +112,10 @@ def documents_below(folder: str, known: DocumentNames) -> frozenset[str]:
     Raises:
         QuestionError: there is no such folder, or the name is ambiguous; the message lists candidates.
     """
-    wanted = folder.strip().removeprefix("./").strip("/").casefold()
+    wanted = fold(folder.strip().removeprefix("./").strip("/"))
     folders = known.folders
-    matches = [candidate for candidate in folders if candidate.casefold() == wanted] or [
-        candidate for candidate in folders if PurePosixPath(candidate).name.casefold() == wanted
+    matches = [candidate for candidate in folders if fold(candidate) == wanted] or [
+        candidate for candidate in folders if fold(PurePosixPath(candidate).name) == wanted
     ]
     if not matches:
         there_are = _list_titles(map(repr, folders)) if folders else "none: all documents lie side by side"
@@ -144,7 +148,7 @@ def _near_matches(wanted: str, known: DocumentNames, least: int) -> list[tuple[i
     from rapidfuzz import process
 
     labels = {
-        name.casefold(): position
+        fold(name): position
         for position in range(len(known.ids))
         for name in _names_of_document(known, position)
     }

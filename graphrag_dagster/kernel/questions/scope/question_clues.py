@@ -38,6 +38,7 @@ from graphrag_dagster.kernel.questions.scope.question_words import QuestionWords
 from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import DOCUMENTS, FILED
+from graphrag_dagster.kernel.text.folding import fold
 
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»]{2,200})[”\"»]|(?<!\w)[‘']([^‘’']{2,200})[’'](?!\w)")
 _FILE = re.compile(r"[\w./-]+\.\w{1,5}(?!\w)")
@@ -78,7 +79,7 @@ def favour_of(question: str, index: IndexSnapshot, *, exact: bool = True) -> Fav
 def _documents(asked: QuestionWords, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
     for match in _FILE.finditer(asked.text):
         name = match[0].strip("./")
-        positions = known.files.of_word(name.casefold())
+        positions = known.files.of_word(fold(name))
         yield _clue(name, names, positions, NAMED, exact=True, span=match.span())
     for match in _QUOTED.finditer(asked.text):
         quoted, place = match[1] or match[2], asked.within(*match.span())

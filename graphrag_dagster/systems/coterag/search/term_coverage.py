@@ -1,6 +1,6 @@
 """Terms of questions, texts and communities, and the share of a question's terms that a text covers.
 
-A text is folded (compatibility forms, case, accents of Latin letters) and cut into words that begin with a
+A text is folded (:mod:`graphrag_dagster.kernel.text.folding`) and cut into words that begin with a
 letter or digit and may hold hyphens. English words are stemmed, stop words left out. Other words stay as they
 are folded. Scripts that are written without blanks between words (Han, Kana, Thai, Lao, Khmer, Burmese) are
 cut into overlapping pairs of characters, so that a word is found inside a longer run.
@@ -18,6 +18,7 @@ import polars as pl
 
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS, VERBS
+from graphrag_dagster.kernel.text.folding import fold
 from graphrag_dagster.kernel.text.text_similarity import stem
 from graphrag_dagster.systems.coterag.coterag_options import TermUnit, TermWeights
 from graphrag_dagster.systems.coterag.index.triple_communities import Communities, TripleGraph
@@ -98,11 +99,11 @@ def shares(covered: Sequence[Sequence[bool]], weights: TermWeights = "none") -> 
 
 def folded_words(text: str) -> Iterator[str]:
     """Yield the words of a text in their order, stop words too."""
-    return (found[0].rstrip("-") for found in _pattern().finditer(_folded(text)))
+    return (found[0].rstrip("-") for found in _pattern().finditer(fold(text)))
 
 
 def _phrases(text: str) -> Iterable[list[str]]:
-    folded = _folded(text)
+    folded = fold(text)
     phrase: list[str] = []
     end = 0
     for found in _pattern().finditer(folded):
@@ -116,18 +117,6 @@ def _phrases(text: str) -> Iterable[list[str]]:
         end = found.end()
     if phrase:
         yield phrase
-
-
-def _folded(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    return "".join(map(_plain, unicodedata.normalize("NFKC", text).casefold()))
-
-
-@lru_cache(maxsize=10_000)
-def _plain(char: str) -> str:
-    base = unicodedata.normalize("NFD", char)[0]
-    return base if base.isascii() else char
 
 
 @cache

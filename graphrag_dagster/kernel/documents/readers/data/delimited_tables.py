@@ -1,8 +1,8 @@
-"""Comma-, semicolon- and tab-separated tables, and the lines before, between and after their rows."""
+"""Comma-, semicolon- and tab-separated tables, and the lines before and between their rows."""
 
 import csv
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -31,26 +31,11 @@ _NONE = "\x00"
 _SNIFFED_ROWS = 50
 _SNIFFED_CHARACTERS = 1_000_000
 _FIELD_LIMIT = 2**31 - 1
-#: Lines before a header, and rows after a table, that are looked at.
-_MOST_BEFORE, _LAST = 50, 5
+#: Lines before a header that are looked at.
+_MOST_BEFORE = 50
 _SEPARATOR = re.compile(r"[ \t]*\"?sep=(?P<sign>\\t|tab|[^\s\"]|\t| )?\"?[,;\t ]*\Z", re.IGNORECASE)
 _RULE = re.compile(r"[-+=|\s_]*[-=]{2,}[-+=|\s_]*\Z")
-_UNIT = re.compile(
-    r"[(\[][^()\[\]]{0,30}[)\]]|-|n/?a|str|string|text|varchar|char|int|integer|float|double|number|numeric|decimal"
-    r"|bool|boolean|date|datetime|timestamp|object|\{\"ImportId\".*|%|[a-z]{1,4}/[a-z]{1,4}|yyyy[-/.]?mm[-/.]?dd",
-    re.IGNORECASE | re.DOTALL,
-)
-_FOOTER = re.compile(
-    r"\(?\d[\d,.]* (?:rows?|records?|lines?|entries|results?)\b"
-    r"|(?:grand |sub-?)?totals?\b|sum\b|count\b|average\b|summe\b|gesamt\b|insgesamt\b|total(?:e|en)?\b"
-    r"|somme\b|suma\b|(?:generated|exported|printed) (?:by|on|at|from)\b|sources? ?:|notes? ?:|©|copyright\b"
-    r"|end of (?:file|report|table|data)\b|-{2,}|={2,}|\*{2,}",
-    re.IGNORECASE,
-)
 _LINE_ENDS = re.compile(r"\n{2,}+")
-_FIGURES = re.compile(r"[-+]?[\d.,' \u00a0%€$£]*\Z")
-#: Words of a remark that stands in the column of the texts.
-_LONGEST_FOOTER = 6
 #: Lines that are left out and say nothing that the table does not say.
 _WITHOUT_WORDS = ("with the names of the columns again", "of dashes")
 _SHOWN, _LONGEST_SHOWN = 3, 40
@@ -59,8 +44,7 @@ _SHOWN, _LONGEST_SHOWN = 3, 40
 def read_csv(data: bytes, source: SourceFile) -> Reading:
     """Read one document per row. The delimiter and the row that names the columns are found out.
 
-    A line ``sep=;`` names the delimiter. Lines before the header, comments, rows of units and of totals are
-    no rows; what of them has words is noted.
+    A line ``sep=;`` names the delimiter. Lines before the header and comments are no rows; they are noted.
 
     Raises:
         RefusedError: not text.
@@ -174,7 +158,7 @@ def _table(
             )
 
     return reading_of_rows(
-        _rows(header, _data(header, rows, aside, text_at=_place_of_text(header, source.columns)), ragged),
+        _rows(header, _data(header, rows, aside), ragged),
         header,
         source,
         encoding=decoded.encoding,
@@ -277,66 +261,27 @@ def _first_full_row(rows: Sequence[Sequence[str]]) -> int:
     return next(full, 0) if usual > 1 else 0
 
 
-def _place_of_text(header: Sequence[str], names: ColumnNames | None) -> int | None:
-    wanted = [names.text] if names and names.text else TEXT
-    folded = [folded_name(name) for name in header]
-    return next((folded.index(folded_name(name)) for name in wanted if folded_name(name) in folded), None)
-
-
 def _data(
-    header: Sequence[str], rows: Iterator[list[str]], aside: dict[str, list[str]], text_at: int | None
+    header: Sequence[str], rows: Iterator[list[str]], aside: dict[str, list[str]]
 ) -> Iterator[list[str]]:
-    """The rows of the table alone; what stands among and after them goes to ``aside``."""
-    held: deque[list[str]] = deque()
-    for number, row in enumerate(rows):
-        where = _non_row_kind(row, header, number)
-        if where:
-            if words := _words(row):
-                aside.setdefault(where, []).append(words)
-            continue
-        held.append(row)
-        if len(held) > _LAST:
-            yield held.popleft()
-    after: list[str] = []
-    while held and _is_footer(held[-1], header, text_at):
-        after.append(_words(held.pop()))
-    if after:
-        aside["after the table"] = after[::-1]
-    yield from held
+    """The rows of the table alone; what else stands among them goes to ``aside``."""
+    for row in rows:
+        where = _non_row_kind(row, header)
+        if not where:
+            yield row
+        elif words := _words(row):
+            aside.setdefault(where, []).append(words)
 
 
-def _non_row_kind(row: Sequence[str], header: Sequence[str], number: int) -> str | None:
-    """Kind of a row that is not part of the table, or None."""
-    if len(row) < len(header) and len(header) > 1 and row[0].lstrip().startswith("#"):
+def _non_row_kind(row: Sequence[str], header: Sequence[str]) -> str | None:
+    """Kind of a row that is not part of the table, or None; no words of a row make it one."""
+    if len(row) == 1 < len(header) and row[0].lstrip().startswith("#"):
         return "of comments"
-    if number < 2 and len(header) > 1 and _are_units(row):
-        return "of units or types"
     if row[0].strip() == header[0] and len(header) > 1 and [cell.strip() for cell in row] == list(header):
         return "with the names of the columns again"
     if len(header) > 1 and (_RULE.match(row[0]) if len(row) == 1 else all(_RULE.match(cell) for cell in row)):
         return "of dashes"
     return None
-
-
-def _are_units(row: Sequence[str]) -> bool:
-    filled = [cell.strip() for cell in row if cell.strip()]
-    return len(filled) > 1 and all(map(_UNIT.fullmatch, filled))
-
-
-def _is_footer(row: Sequence[str], header: Sequence[str], text_at: int | None) -> bool:
-    """Whether one of the last rows is a total or a remark below the table."""
-    filled = [cell.strip() for cell in row if cell.strip()]
-    if (
-        len(header) < 2
-        or not filled
-        or not _FOOTER.match(filled[0])
-        or len(filled[0].split()) > _LONGEST_FOOTER
-    ):
-        return False
-    if len(filled) == 1 and len(row) < len(header):
-        return True
-    said = row[text_at].strip() if text_at is not None and text_at < len(row) else ""
-    return all(map(_FIGURES.match, filled[1:])) and (not said or len(filled) > 1)
 
 
 def sniff_delimiter(text: str) -> str:

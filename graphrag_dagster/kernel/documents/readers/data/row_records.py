@@ -16,6 +16,7 @@ from graphrag_dagster.kernel.documents.file_records import (
     FileRecord,
     Reading,
     RecordPlaces,
+    RefusedError,
     SourceFile,
     UnreadableError,
     clean,
@@ -32,6 +33,7 @@ from graphrag_dagster.kernel.documents.readers.conversations import (
     speech_lines,
 )
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import holds_dates, iso_date
+from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
 Row = tuple[int, Mapping[str, object]]
 
@@ -139,8 +141,18 @@ def as_text(value: object, left: Counter[str] | None = None) -> str:
             return clean(words)
         return json.dumps(json_value(value), ensure_ascii=False) if value else ""
     if isinstance(value, bytes):
-        return clean(value.decode("utf-8", "replace"))
+        return _decoded_cell(value, Counter() if left is None else left)
     return str(json_value(value)) if isinstance(value, int) else str(value)
+
+
+def _decoded_cell(value: bytes, left: Counter[str]) -> str:
+    try:
+        decoded = decode(value)
+    except RefusedError:
+        left["values that are no text"] += 1
+        return ""
+    left.update({UNDECODED: decoded.replaced} if decoded.replaced else {})
+    return decoded.text
 
 
 def _record(

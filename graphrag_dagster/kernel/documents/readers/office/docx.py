@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     texts,
 )
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import child as child_of
-from graphrag_dagster.kernel.documents.text_decoding import decode
+from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
 _MOST_EMBEDDED = 3
 #: Said of a text, or struck out of it.
@@ -282,12 +282,10 @@ class _Word(OfficeText):
     def _table(self, table: Element) -> Iterator[str]:
         rows = []
         for line in _below(table, "w:tr"):
-            cells: list[str] = []
+            cells = [""] * _columns(child_of(line, "w:trPr", "w:gridBefore"), 0)
             for cell in _below(line, "w:tc"):
                 cells.append(" ".join(self._blocks(cell)))
-                span = child_of(cell, "w:tcPr", "w:gridSpan")
-                width = span.get("w:val", "1") if span is not None else "1"
-                cells += [""] * (min(int(width), 50) - 1 if width.isdecimal() and len(width) < 5 else 0)
+                cells += [""] * (_columns(child_of(cell, "w:tcPr", "w:gridSpan"), 1) - 1)
             rows.append(row(cells))
         if any(one.strip("| ") for one in rows):
             yield "\n".join(rows)
@@ -310,11 +308,12 @@ class _Word(OfficeText):
             text = inner.text()
             self.missing += inner.missing
             return [text]
-        if extension in ("html", "htm", "xhtml"):
-            return list(filter(None, [to_text(parse(decode(data).text)).text]))
-        if extension == "txt":
-            return list(filter(None, [decode(data).text.strip()]))
-        raise UnreadableError("a document of another kind")
+        if extension not in ("html", "htm", "xhtml", "txt"):
+            raise UnreadableError("a document of another kind")
+        decoded = decode(data)
+        self.missing[UNDECODED] += decoded.replaced
+        text = decoded.text.strip() if extension == "txt" else to_text(parse(decoded.text)).text
+        return list(filter(None, [text]))
 
     def _headers_and_footers(self, body: str) -> Iterator[str]:
         """Text of headers and footers, once, except page numbers and what the text itself says."""
@@ -372,6 +371,12 @@ def texts_of(element: Element, name: str) -> Iterator[str]:
     """Yield the texts of the runs below the elements of a name."""
     for found in element.iter(name):
         yield from texts(found, "w:t")
+
+
+def _columns(told: Element | None, otherwise: int) -> int:
+    """How many columns something takes, at most 50."""
+    width = told.get("w:val", "") if told is not None else ""
+    return min(int(width), 50) if width.isdecimal() and len(width) < 5 else otherwise
 
 
 def _wrap(child: Element) -> Element:

@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     note_of_counts,
     resolve_path,
 )
-from graphrag_dagster.kernel.documents.text_decoding import decode
+from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _LOCKED = "META-INF/encryption.xml"
@@ -74,7 +74,9 @@ def _chapters(package: Package, root: Element, folder: str, missing: Counter[str
         if "nav" in item.get("properties", "").split():
             continue
         try:
-            yield to_text(parse(decode(_without_declaration(package.read(name)), "utf-8").text)).text
+            decoded = decode(_without_declaration(package.read(name)), "utf-8")
+            missing[UNDECODED] += decoded.replaced
+            yield to_text(parse(decoded.text)).text
         except (UnreadableError, RefusedError):
             missing["damaged or protected chapter"] += 1
 

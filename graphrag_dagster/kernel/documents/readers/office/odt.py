@@ -117,21 +117,15 @@ class _OdtText:
 
     def _table(self, table: Element) -> str:
         rows = []
-        for line in table.iter("table:table-row"):
+        for line in _rows(table):
             cells: list[str] = []
             for cell in line:
                 if cell.tag in ("table:table-cell", "table:covered-table-cell"):
-                    repeated = cell.get("table:number-columns-repeated", "1")
-                    times = (
-                        min(int(repeated), _MOST_REPEATED)
-                        if repeated.isdecimal() and len(repeated) < 6
-                        else 1
-                    )
-                    cells += [" ".join(self.blocks(cell))] * times
+                    cells += [" ".join(self.blocks(cell))] * _times(cell, "table:number-columns-repeated")
             while cells and not cells[-1]:
                 cells.pop()
             if cells:
-                rows.append(row(cells))
+                rows += [row(cells)] * _times(line, "table:number-rows-repeated")
         return "\n".join(rows)
 
     def _line(self, element: Element) -> str:
@@ -174,6 +168,20 @@ class _OdtText:
         author = next((one_line(one.text) for one in comment.iter("dc:creator")), None)
         text = " ".join(self.blocks(comment))
         self.notes.append(f"Comment{f' by {author}' if author else ''}: {text}" if text else "")
+
+
+def _rows(table: Element) -> Iterator[Element]:
+    """The rows of a table, but none of a table in one of its cells."""
+    for one in table:
+        if one.tag == "table:table-row":
+            yield one
+        elif one.tag in ("table:table-header-rows", "table:table-rows", "table:table-row-group"):
+            yield from _rows(one)
+
+
+def _times(element: Element, name: str) -> int:
+    repeated = element.get(name, "1")
+    return min(int(repeated), _MOST_REPEATED) if repeated.isdecimal() and len(repeated) < 6 else 1
 
 
 def _holding(element: Element) -> Element:

@@ -153,7 +153,13 @@ def _keeps_hyphen(text: str, following: str, words: Counter[str]) -> bool:
 
 
 _HYPHEN = 0x02
-_BLANK = frozenset({0, 0x02, 0x09, 0x0A, 0x0D, 0x20, 0xA0, 0xAD})
+_BLANK = frozenset({0x02, 0x09, 0x0A, 0x0D, 0x20, 0xA0, 0xAD})
+#: Control characters, private use and no characters at all: what fonts map glyphs to that they do not know.
+_NO_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufdd0-\ufdef\ufffd-\uffff]")
+#: Stands at the place of the second half of a character.
+_SECOND_HALF = 0
+#: The bullets of two common fonts of signs.
+_OF_SYMBOL_FONTS = {0xF0B7: 0x2022, 0xF0A7: 0x25AA}
 #: Unknown glyphs beside each other.
 _UNKNOWN = re.compile(f"{REPLACEMENT}(?:[ \n]?{REPLACEMENT})+")
 _PASSWORD_ERROR = 4
@@ -226,17 +232,27 @@ class _Pages:
         self.annotations += annotations
 
     def _codes(self, text_page: Any) -> list[int]:
-        """Characters of a page; U+FFFD where the font does not say which one a glyph is."""
+        """Characters of a page; U+FFFD where the font does not say which one a glyph is, or says none."""
         from pypdfium2 import raw
 
-        codes = []
+        codes: list[int] = []
         for place in range(text_page.count_chars()):
             code = raw.FPDFText_GetUnicode(text_page.raw, place)
-            if raw.FPDFText_HasUnicodeMapError(text_page.raw, place) == 1 and code not in _BLANK:
+            code = _OF_SYMBOL_FONTS.get(code, code)
+            if codes and 0xDC00 <= code <= 0xDFFF and 0xD800 <= codes[-1] <= 0xDBFF:
+                codes[-1:] = [0x10000 + (codes[-1] - 0xD800) * 0x400 + code - 0xDC00, _SECOND_HALF]
+                continue
+            hyphen = code == _HYPHEN and raw.FPDFText_IsHyphen(text_page.raw, place) == 1
+            unmapped = raw.FPDFText_HasUnicodeMapError(text_page.raw, place) == 1 and code not in _BLANK
+            if unmapped or (_NO_CHARACTER.match(chr(code)) and not hyphen):
                 self.unknown += 1
                 code = ord(REPLACEMENT)
             self.glyphs += code not in _BLANK
             codes.append(code)
+        halves = [place for place, code in enumerate(codes) if 0xD800 <= code <= 0xDFFF]
+        for place in halves:
+            codes[place] = ord(REPLACEMENT)
+        self.unknown += len(halves)
         return codes
 
 
@@ -299,7 +315,7 @@ def _line(
     if not printed:
         return None
     first, last = (text_page.get_charbox(place, loose=True) for place in (printed[0], printed[-1]))
-    text = "".join(chr(code) for code in chars[printed[0] : printed[-1] + 1] if 0 < code <= 0x10FFFF)
+    text = "".join(chr(code) for code in chars[printed[0] : printed[-1] + 1] if code != _SECOND_HALF)
     hyphen = hyphen or (text[-1] in "-\u2010\u00ad" and len(text) > 1 and text[-2].isalpha())
     return PrintedLine(
         text=" ".join(text.rstrip("-\u2010\u00ad").split()) if hyphen else " ".join(text.split()),

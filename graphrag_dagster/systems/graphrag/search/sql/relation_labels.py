@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.retrieval.search_words import fold, stems_of
+from graphrag_dagster.kernel.retrieval.search_words import fold_name, stems_of
 from graphrag_dagster.kernel.text.text_similarity import stem
 from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, Unfit
 
@@ -18,7 +18,7 @@ def labels_named(verb: str, index: IndexSnapshot) -> tuple[list[str], list[str]]
 
     Of *direct*, they are ``directs`` and ``directed_by``.
     """
-    wanted = [_forms(word) for word in _WORD.findall(fold(verb))]
+    wanted = [_forms(word) for word in _WORD.findall(fold_name(verb))]
     forwards: list[str] = []
     backwards: list[str] = []
     for label, (forms, passive) in index.once(_read_labels).items():
@@ -34,7 +34,7 @@ def _read_labels(index: IndexSnapshot) -> Mapping[str, tuple[Sequence[frozenset[
 
 
 def _read_label(label: str) -> tuple[Sequence[frozenset[str]], bool]:
-    first, *others = _WORD.findall(fold(label)) or [""]
+    first, *others = _WORD.findall(fold_name(label)) or [""]
     words = [one for one in (first, *others) if one not in _AUXILIARIES] or [first]
     passive = len(words) > 1 and words[-1] == "by"
     if passive or (words[-1] == "of" and _AGENT.search(words[0])):

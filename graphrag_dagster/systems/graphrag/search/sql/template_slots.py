@@ -11,7 +11,7 @@ import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, IndexSnapshot
 from graphrag_dagster.kernel.retrieval.retriever import retriever_of
-from graphrag_dagster.kernel.retrieval.search_words import fold, words
+from graphrag_dagster.kernel.retrieval.search_words import fold_name, words
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 from graphrag_dagster.systems.graphrag.search.sql.relation_labels import fill_relations
 from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, NoRelation, Unfit
@@ -82,7 +82,7 @@ def _by_word(index: IndexSnapshot) -> Mapping[str, tuple[str, ...]]:
 
 def _singular(alternatives: str) -> str:
     """The last of the words in the singular, all without case, accents and signs between them."""
-    *before, last = fold(alternatives.replace("_", " ").replace("-", " ")).split() or [""]
+    *before, last = fold_name(alternatives.replace("_", " ").replace("-", " ")).split() or [""]
     if last in _NUMBERED:
         last = _NUMBERED[last]
     elif last.endswith("ies") and len(last) > 4:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.retrieval.search_words import fold
+from graphrag_dagster.kernel.retrieval.search_words import fold_name
 from graphrag_dagster.kernel.text.east_asian import has_east_asian
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, Unfit
@@ -56,11 +56,11 @@ def phrases_in(said: str, is_name: Callable[[str], bool]) -> tuple[list[str], bo
         outside += said[ends[last] : starts[last + 1]] if last + 1 < len(starts) else ""
         first = last + 1
     bare = [one if is_name(one) else _ARTICLE.sub("", one, count=1) for one in phrases]
-    return list(dict.fromkeys(filter(fold, bare))), bool(_OR.search(outside))
+    return list(dict.fromkeys(filter(fold_name, bare))), bool(_OR.search(outside))
 
 
 def pattern_of(phrase: str, index: IndexSnapshot) -> str:
-    """Return the RE2 pattern of whole words in whatever case and accents, as :func:`fold` has them.
+    """Return the RE2 pattern of whole words in whatever case and accents, as :func:`fold_name` has them.
 
     Blanks and signs between the words may be any, and ``'s`` may follow each.
 
@@ -84,12 +84,12 @@ def pattern_of(phrase: str, index: IndexSnapshot) -> str:
 
 
 def _words(phrase: str) -> list[str]:
-    signs = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in fold(phrase))
+    signs = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in fold_name(phrase))
     return "".join(signs).split()
 
 
 def _spelled(word: str, alike: Mapping[str, str]) -> str:
-    """A folded word, each letter with all that fold to it."""
+    """A folded word, each letter with all that fold_name to it."""
     made, place = "", 0
     while place < len(word):
         part = next(
@@ -120,7 +120,7 @@ def _alike(index: IndexSnapshot) -> Mapping[str, str]:
             found.update(text)
     alike: dict[str, str] = {}
     for char in sorted(found):
-        folded = fold(char)
+        folded = fold_name(char)
         if unicodedata.combining(char):
             alike[_MARKS] = char
         # RE2 itself ignores case.
