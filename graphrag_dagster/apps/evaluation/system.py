@@ -66,7 +66,7 @@ _STAGES = (
     ),
     Stage(
         "evaluation",
-        version=1,
+        version=2,
         reads=("marts", "questions", "answers"),
         sections=("evaluation",),
         made="request",

@@ -1,5 +1,6 @@
 """The verdict on whether the graph beats plain retrieval, with the tests it rests on (paper Figure 2)."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, isclose
@@ -7,6 +8,7 @@ from typing import Literal
 
 import polars as pl
 
+from graphrag_dagster.apps.evaluation.inference.judge_reliability import between, doubts, verdict_counts
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     ALPHA,
     CONTROL,
@@ -18,12 +20,13 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
     plain,
     uses_graph,
 )
-from graphrag_dagster.apps.evaluation.tables import VERDICTS
+from graphrag_dagster.apps.evaluation.inference.paired_tests import EXACT
+from graphrag_dagster.apps.evaluation.tables import JUDGEMENTS, VERDICTS
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
 from graphrag_dagster.kernel.common.printable import plural
 
 Interval = tuple[float, float]
-Outcome = Literal["better", "worse", "mixed", "no difference"]
+Outcome = Literal["better", "worse", "mixed", "no difference", "unknown"]
 Disagreement = Literal["correction", "ranks"]
 
 
@@ -35,7 +38,7 @@ class Contrast:
     Of a criterion ``mean`` is the win rate over the baseline, 0–100, and ``difference`` ``2 * mean - 100``.
     ``interval`` is the bootstrap's, of the mean and not corrected; ``p`` is Wilcoxon's, of ranks, ``p_holm``
     the same corrected by Holm. ``ranks`` is the direction of the test, -1 to 1, None where it is not known;
-    on ``equal`` of the ``questions`` both ways have the same value.
+    on ``equal`` of the ``questions`` both ways have the same value. ``doubt``: why nothing can be concluded.
     """
 
     measure: str
@@ -48,14 +51,18 @@ class Contrast:
     p: float
     p_holm: float
     ranks: float | None
+    doubt: str | None = None
 
     @property
     def outcome(self) -> Outcome:
         """Result of the corrected test; if neither direction is better, ``better`` means more.
 
         ``mixed``: it finds a difference, but ranks and means do not point in the same direction, as where
-        most questions favour one condition slightly and a few favour the other by much.
+        most questions favour one condition slightly and a few favour the other by much. ``unknown``: the
+        judge's verdicts are of no use, or no difference could have been found, however large.
         """
+        if self.doubt:
+            return "unknown"
         if self.p_holm >= ALPHA:
             return "no difference"
         if are_opposed(self.difference, self.ranks):
@@ -88,7 +95,12 @@ def are_opposed(difference: float, ranks: float | None) -> bool:
     return difference * (difference if ranks is None else ranks) <= 0
 
 
-def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: str) -> list[Contrast]:
+def contrasts(
+    significance: pl.DataFrame,
+    conditions: Sequence[str],
+    baseline: str,
+    judgements: pl.DataFrame | None = None,
+) -> list[Contrast]:
     """Return the tests of the conditions against the baseline, by measure, then as ``conditions`` has them.
 
     Args:
@@ -96,8 +108,10 @@ def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: s
             difference, for want of questions, is passed over.
         conditions: whose tests; the baseline among them is passed over.
         baseline: with which they are compared.
+        judgements: rows of ``evaluation.judgements``, which tell whether the judge was of use.
     """
-    found = []
+    found, of_judge = [], doubts(judgements)
+    family = Counter(significance["measure"])
     for row in significance.iter_rows(named=True):
         pair = (row["condition_a"], row["condition_b"])
         if baseline not in pair or row["difference"] is None:
@@ -118,9 +132,18 @@ def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: s
                 p=row["p"],
                 p_holm=row["p_holm"],
                 ranks=_oriented(row["rank_biserial"], turned),
+                doubt=of_judge.get((row["measure"], frozenset(pair)))
+                or _too_few(row["questions"], family[row["measure"]]),
             )
         )
     return sorted(found, key=lambda one: (measure(one.measure).order, conditions.index(one.condition)))
+
+
+def _too_few(questions: int, pairs: int) -> str | None:
+    """Why no difference could be found: even if all questions favour one side, p is not below .05."""
+    if questions > EXACT or pairs * 2.0 ** (1 - questions) < ALPHA:
+        return None
+    return f"{plural(questions, 'question is', 'questions are')} too few for a test to find any difference"
 
 
 def _oriented(value: float | None, turned: bool) -> float | None:
@@ -137,6 +160,9 @@ def sentence(contrast: Contrast, baseline: str) -> str:
     """Return a test in words: the difference as stated, its interval, p, and what they disagree on."""
     spoken = measure(contrast.measure)
     judged = spoken.kind == "judged"
+    if contrast.doubt and (judged or contrast.equal < contrast.questions):
+        what = f"of {contrast.condition} and {baseline} {'on' if judged else 'in'} {spoken.label}"
+        return f"Nothing can be said {what}: {contrast.doubt}."
     said = _judged_verdict(contrast, baseline) if judged else _counted_verdict(contrast, spoken, baseline)
     why = _why_mixed(contrast, baseline) if contrast.outcome == "mixed" else _disagreement(contrast, judged)
     return f"{said} {why}" if why else said
@@ -228,7 +254,12 @@ ENOUGH_QUESTIONS = 20
 Row = dict[str, str | float]
 
 
-def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: str = BASELINE) -> pl.DataFrame:
+def verdicts(
+    significance: pl.DataFrame,
+    conditions: Sequence[str],
+    baseline: str = BASELINE,
+    judgements: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """Return the rows of ``evaluation.verdicts``: every measure and condition against the baseline.
 
     A measure of which neither more nor less is better (words, sentences) is ``better`` where it is more.
@@ -237,6 +268,7 @@ def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: st
         significance: rows of ``evaluation.significance``.
         conditions: in the order of the evaluation; the rows follow it within a measure.
         baseline: with which the others are compared; without tests of it there are no rows.
+        judgements: rows of ``evaluation.judgements``; verdicts of a judge that was of no use are ``unknown``.
     """
     return VERDICTS.rows(
         {
@@ -248,7 +280,7 @@ def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: st
             "p_holm": one.p_holm,
             "statement": sentence(one, baseline),
         }
-        for one in contrasts(significance, conditions, baseline)
+        for one in contrasts(significance, conditions, baseline, judgements)
     )
 
 
@@ -275,7 +307,14 @@ def best_with_graph(rows: pl.DataFrame) -> str | None:
     return min(ranked)[1] if ranked else None
 
 
-def headline(rows: pl.DataFrame | None, *, questions: int, judged: bool, baseline: str = BASELINE) -> str:
+def headline(
+    rows: pl.DataFrame | None,
+    *,
+    questions: int,
+    judged: bool,
+    baseline: str = BASELINE,
+    judgements: pl.DataFrame | None = None,
+) -> str:
     """Answer in one or two sentences whether the graph helps on this corpus, and say what that rests on.
 
     Args:
@@ -283,6 +322,7 @@ def headline(rows: pl.DataFrame | None, *, questions: int, judged: bool, baselin
         questions: how many questions were compared.
         judged: a model has judged the answers.
         baseline: with which the search methods are compared.
+        judgements: rows of ``evaluation.judgements``, of which those without a usable reply are counted.
     """
     best = None if rows is None else best_with_graph(rows)
     if rows is None or best is None or questions == 0:
@@ -294,16 +334,59 @@ def headline(rows: pl.DataFrame | None, *, questions: int, judged: bool, baselin
     own.sort(key=lambda row: measure(row["measure"]).order)
     criteria = [row for row in own if measure(row["measure"]).kind == "judged"]
     if judged and criteria:
-        answer = _preferred(criteria, rows, best, baseline)
+        answer = _judged(criteria, rows, best, baseline, judgements)
     else:
         answer = _only_counted([row for row in own if row not in criteria], baseline)
-    if questions < ENOUGH_QUESTIONS:
+    if questions < ENOUGH_QUESTIONS and not answer.startswith(_NOTHING):
         answer += f" Only {plural(questions, 'question was', 'questions were')} compared: too few to rely on."
     return answer
 
 
+def headline_of(
+    rows: pl.DataFrame, significance: pl.DataFrame, judgements: pl.DataFrame, baseline: str
+) -> str:
+    """Return the headline of the tables ``verdicts``, ``significance`` and ``judgements``."""
+    main = main_measure(rows)
+    compared = significance.filter(pl.col("measure") == main)["questions"].max() if main else 0
+    return headline(
+        rows,
+        questions=int(str(compared or 0)),
+        judged=not judgements.is_empty(),
+        baseline=baseline,
+        judgements=judgements,
+    )
+
+
+#: How a headline begins where the verdicts bear no conclusion.
+_NOTHING = "Nothing can be said on whether the graph helps"
+
+
+def _judged(
+    criteria: Sequence[Row], rows: pl.DataFrame, best: str, baseline: str, judgements: pl.DataFrame | None
+) -> str:
+    """The headline where a model has judged, with how many of its verdicts were of no use."""
+    known = [row for row in criteria if row["outcome"] != "unknown"]
+    unknown = [row for row in criteria if row["outcome"] == "unknown"]
+    judgements = JUDGEMENTS.empty() if judgements is None else judgements
+    counts = verdict_counts(judgements)
+    if known:
+        answer = _preferred(known, rows, best, baseline)
+    else:
+        pair = verdict_counts(between(judgements, [best, baseline]))
+        said = str(unknown[0]["statement"]).partition(": ")
+        reason = counts.doubt or pair.doubt or said[2] or said[0]
+        answer = f"{_NOTHING}: {reason.removesuffix('.')}."
+    if known and unknown:
+        names = join_words([str(row["measure"]) for row in unknown])
+        answer += f" On {names} nothing can be said: the judge's verdicts are of no use there."
+    if counts.unusable and "no usable reply" not in answer:
+        of = plural(counts.verdicts, "verdict")
+        answer += f" {counts.unusable:,} of {of} had no usable reply of the judge and count as ties."
+    return answer
+
+
 def _preferred(criteria: Sequence[Row], rows: pl.DataFrame, best: str, baseline: str) -> str:
-    """The headline where a model has judged."""
+    """What the judge prefers, by the criteria on which its verdicts are of use."""
     better = [row for row in criteria if row["outcome"] == "better"]
     worse = [row for row in criteria if row["outcome"] == "worse"]
     mixed = [str(row["measure"]) for row in criteria if row["outcome"] == "mixed"]

@@ -184,6 +184,7 @@ def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Means with intervals, Wilcoxon's test of every pair corrected by Holm, agreement with the claims."""
     # What search methods are worth is told by all that answers, and few runs evaluate.
     from graphrag_dagster.apps.evaluation.inference import result_statistics as inference
+    from graphrag_dagster.apps.evaluation.inference.verdict import headline_of
     from graphrag_dagster.apps.evaluation.inference.verdict import verdicts as verdicts_of
     from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
 
@@ -199,9 +200,10 @@ def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
     tests = SIGNIFICANCE.frame(inference.significance(compared, measured, conditions, how))
     yield Made(SIGNIFICANCE, tests, {"significant": int(tests["significant"].sum())})
     yield Made(ALIGNMENT, ALIGNMENT.frame(inference.alignments(compared, measured)))
-    verdicts = verdicts_of(tests, conditions, own.baseline)
+    verdicts = verdicts_of(tests, conditions, own.baseline, judged)
     shown = rows_of(verdicts.select("measure", "condition", "outcome", "statement"))
-    yield Made(VERDICTS, verdicts, {"verdicts": shown})
+    told = {"headline": headline_of(verdicts, tests, judged, own.baseline), "verdicts": shown}
+    yield Made(VERDICTS, verdicts, told)
 
 
 def report(_tables: Tables, run: StepRun) -> Iterator[Artifact]:

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.evaluation.inference.measure_names import measure
-from graphrag_dagster.apps.evaluation.inference.verdict import headline, main_measure
+from graphrag_dagster.apps.evaluation.inference.verdict import headline_of
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import NOT_KNOWN
 from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
 from graphrag_dagster.apps.evaluation.report.report_files import report_folder
@@ -120,15 +120,11 @@ def _summarise(name: str, ran: RunOutcome, *, as_json: bool) -> int:
     verdicts = warehouse.read(VERDICTS, name)
     costs = warehouse.read(CONDITION_COSTS, name)
     sizes = warehouse.read_if_present(tables.CONTEXT_SIZES, name)
-    tested = warehouse.read(SIGNIFICANCE, name)
-    main = main_measure(verdicts)
-    questions = tested.filter(pl.col("measure") == main)["questions"].max() if main else 0
-    judged = not warehouse.read(JUDGEMENTS, name).is_empty()
-    told = headline(
+    told = headline_of(
         verdicts,
-        questions=int(str(questions or 0)),
-        judged=judged,
-        baseline=settings.section(EvaluationSettings).baseline,
+        warehouse.read(SIGNIFICANCE, name),
+        warehouse.read(JUDGEMENTS, name),
+        settings.section(EvaluationSettings).baseline,
     )
     page = report_folder(warehouse, name) / "report.html"
     missing = _missing(warehouse, name)
