@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
+from graphrag_dagster.kernel.models.model_costs import RESEARCH_TOKENS
 from graphrag_dagster.kernel.settings.section import (
     EngineName,
     Method,
@@ -122,6 +123,11 @@ class EvaluationSettings(Section):
         None,
         description="engine that judges answers and splits them into claims; default: the corpus's engine. "
         "Without a model nothing is judged",
+    )
+    max_tokens: PositiveInt = Field(
+        RESEARCH_TOKENS,
+        description="most tokens, in and out, of a run beyond the index (answers, evaluation, studies, "
+        "paths) that is given no limit of its own",
     )
     criteria: list[Criterion] = Field(
         ["comprehensiveness", "diversity", "empowerment", "directness"],

@@ -117,8 +117,11 @@ def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
     decomposer = session.task(CLAIM_DECOMPOSER)
     chosen = _sample_answers(tables[ANSWERS], run)
     texts = [AnswerText(question, text) for question, text in chosen.select("question", "text").iter_rows()]
+    # Methods may give the same answer; each sentence of it is asked about once.
+    distinct = list(dict.fromkeys(texts))
+    found = dict(zip(distinct, decomposer.decompose(distinct), strict=True))
     sentences, claims = claim_rows(
-        chosen["answer_id"].to_list(), decomposer.decompose(texts), decomposer.engine
+        chosen["answer_id"].to_list(), [found[one] for one in texts], decomposer.engine
     )
     selected, frame = ANSWER_SENTENCES.frame(sentences), ANSWER_CLAIMS.frame(claims)
     yield Made(ANSWER_SENTENCES, selected)
