@@ -180,7 +180,8 @@ def _not_asked_for(context: AssetExecutionContext) -> str | None:
     run = context.run
     if run.job_name != IMPLICIT_JOB or (run.asset_selection and run.asset_selection.isdisjoint(_INDEX_KEYS)):
         return None
-    given = run.run_config.get("resources", {}).get(resource_key("language"), {}).get("config", {})
+    resources: Any = run.run_config.get("resources", {})
+    given = resources.get(resource_key("language"), {}).get("config", {})
     if given.get("max_tokens") is not None or given.get("max_usd") is not None:
         return None
     return (

@@ -154,14 +154,15 @@ class LlmAnswerJudge(Asker):
         prompt = replace(comparison, replicate=0)
         if (first := self._first.get(prompt)) is not None:
             # A prompt that got no usable reply will not get one as another replicate.
-            problem = await first
+            problem = await asyncio.shield(first)
             return Verdict(0, "", problem) if problem else await self._judged(comparison)
         first = self._first[prompt] = asyncio.get_running_loop().create_future()
-        verdict: Verdict | None = None
+        problem = None
         try:
             verdict = await self._judged(comparison)
+            problem = verdict.problem
         finally:
-            first.set_result(verdict and verdict.problem)
+            first.set_result(problem)
         return verdict
 
     async def _judged(self, comparison: AnswerPair) -> Verdict:

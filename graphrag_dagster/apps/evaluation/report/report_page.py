@@ -10,6 +10,7 @@ import polars as pl
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline
 from graphrag_dagster.apps.evaluation.inference.judge_reliability import verdict_counts
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     NONE,
@@ -26,7 +27,6 @@ from graphrag_dagster.apps.evaluation.inference.verdict import (
     Contrast,
     best_with_graph,
     describe_tests,
-    headline,
     main_measure,
     verdicts,
 )

@@ -175,7 +175,7 @@ def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Means with intervals, Wilcoxon's test of every pair corrected by Holm, agreement with the claims."""
     # What search methods are worth is told by all that answers, and few runs evaluate.
     from graphrag_dagster.apps.evaluation.inference import result_statistics as inference
-    from graphrag_dagster.apps.evaluation.inference.verdict import headline_of
+    from graphrag_dagster.apps.evaluation.inference.headline import headline_of
     from graphrag_dagster.apps.evaluation.inference.verdict import verdicts as verdicts_of
     from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
 

@@ -237,9 +237,10 @@ def plan_windows_of(name: str, places: PlanPlaces | None = None) -> Plan:
         str(window): MethodSize(exactly(1), exactly(min(window, size.corpus_tokens) + _JUDGE_PROMPT))
         for window in sorted(set(own.windows))
     }
-    answerer, unmeasured = _model(settings, "search", "answer"), {"reasons": 0, "families": 0}
-    studied = replace(size, ways=ways, questions=count, sampled=count, answerer=answerer, **unmeasured)
-    estimates = [one for one in plan_evaluation(studied) if one.stage != "claims"]
+    answerer = _model(settings, "search", "answer")
+    studied = replace(size, ways=ways, questions=count, sampled=count, answerer=answerer)
+    unmeasured = ("claims", "themes", "quality")
+    estimates = [one for one in plan_evaluation(studied) if one.stage not in unmeasured]
     return _priced(name, settings, estimates)
 
 

@@ -7,8 +7,9 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline_of
+from graphrag_dagster.apps.evaluation.inference.judge_reliability import verdict_counts
 from graphrag_dagster.apps.evaluation.inference.measure_names import measure
-from graphrag_dagster.apps.evaluation.inference.verdict import headline_of
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import NOT_KNOWN
 from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
 from graphrag_dagster.apps.evaluation.report.report_files import report_folder
@@ -28,6 +29,7 @@ from graphrag_dagster.apps.evaluation.tables import (
     THEME_REASONS,
     THEMES,
     VERDICTS,
+    WINDOW_JUDGEMENTS,
     WINDOW_WIN_RATES,
 )
 from graphrag_dagster.cli.commands.corpus.show_commands import sizes_table
@@ -260,9 +262,20 @@ def run_study(name: str, study: str, budget: RunBudget, *, yes: bool, as_json: b
         for (part,), rows in made.group_by(["part"], maintain_order=True):
             _print_variants(f"{name}: {part}", variants_side_by_side(rows))
         return
+    if study == "windows":
+        _print_reliability(name)
     OUT.print(_study_table(f"{name}: {study}", made))
-    if study == "windows" and made.is_empty():
+
+
+def _print_reliability(name: str) -> None:
+    """Print what win rates of context windows are worth."""
+    counts = verdict_counts(Warehouse().read(WINDOW_JUDGEMENTS, name))
+    if not counts.verdicts:
         OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")
+    elif counts.doubt:
+        OUT.warn(f"nothing can be said on windows: {counts.doubt}")
+    elif counts.unusable:
+        OUT.warn(f"{counts.unusable:,} of {counts.verdicts:,} verdicts had no usable reply and count as ties")
 
 
 def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:

@@ -98,8 +98,8 @@ def selections(recipe: Recipe, seeds: int) -> Range:
 def _estimates(
     settings: CorpusSettings, places: PlanPlaces, recipes: Sequence[Recipe], asked: Sequence[GoldQuestion]
 ) -> Iterator[Estimate]:
-    count = get_tokenizer(settings.text_units.encoding).count
-    known = KnownReplies(settings.model, count, places.memory.database())
+    tokenizer = get_tokenizer(settings.text_units.encoding)
+    known = KnownReplies(settings.model, tokenizer.count, places.memory.database())
     prompt = {task: _prompt(known, task) for task in ("path_selector", "path_answerer", "path_judge")}
     seeds = [max(len(one.entities), 1) for one in asked]
     for recipe in recipes:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     measure,
     money,
@@ -20,7 +21,6 @@ from graphrag_dagster.apps.evaluation.inference.paired_tests import pairwise
 from graphrag_dagster.apps.evaluation.inference.verdict import (
     best_with_graph,
     contrasts,
-    headline,
     main_measure,
     verdicts,
 )

@@ -12,13 +12,14 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline
 from graphrag_dagster.apps.evaluation.inference.paired_tests import (
     PairTest,
     pairwise,
     pairwise_scores,
     shapiro_wilk,
 )
-from graphrag_dagster.apps.evaluation.inference.verdict import headline, verdicts
+from graphrag_dagster.apps.evaluation.inference.verdict import verdicts
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import comparisons as planned
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
 from graphrag_dagster.apps.evaluation.report.published_figures import published_context_table
