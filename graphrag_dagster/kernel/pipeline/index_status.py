@@ -41,7 +41,7 @@ _MOST_RUNS = 20
 _INDEXING = ("index", "embed")
 #: The job of assets that are materialised without one, from the UI or by a backfill.
 _CHOSEN_ASSETS = "__ASSET_JOB"
-_PUBLISHING = "marts/published_snapshot"
+_PUBLISHING, _RESULTS = "marts/published_snapshot", "marts/published_results"
 _DONE = "SUCCESS"
 _ENDED = ("FAILURE", "CANCELED", "CANCELING")
 
@@ -102,7 +102,7 @@ def _tells_of_index(run: "DagsterRun") -> bool:
     chosen = {key.to_user_string() for key in run.asset_selection}
     if _PUBLISHING in chosen:
         return True
-    groups = {key.partition("/")[0] for key in chosen}
+    groups = {key.partition("/")[0] for key in chosen - {_RESULTS}}
     return run.status.value != _DONE and not groups.isdisjoint(stages_made("index"))
 
 
