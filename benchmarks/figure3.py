@@ -70,7 +70,7 @@ def main() -> None:
             url = server.url if server else given.base_url
             model = {"name": given.model, **({"base_url": url} if url else {})}
             settings(corpus, extraction={"engine": "llm"}, model=model)
-        rows = run(home, "study", "hotpot", "gleanings")["rows"]
+        rows = run(home, "study", "hotpot", "gleanings", "--yes", "--max-tokens", str(10**9))["rows"]
     print(f"engine: {given.engine}{f' ({given.model})' if given.engine == 'model' else ''}")
     print("| " + " | ".join(column.replace("_", " ") for column in COLUMNS) + " |")
     print("| --- " * len(COLUMNS) + "|")

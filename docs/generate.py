@@ -1,13 +1,14 @@
 """Writes what is made from the code: reference pages, what is known of SQL models, types of the explorer's page."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from api_types import api_types
 from command_reference import command_reference
+from dagster import AssetsDefinition
 from http_reference import http_reference
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
@@ -23,6 +24,7 @@ from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.service.explorer import PAGE
 
 DOCS = Path(__file__).parent
+PROJECT = DOCS / "how-to" / "dagster-project.md"
 _PROPERTY_GRAPH = (
     "Made of the published snapshot for [queries in Cypher](cypher.md), from `apps/cypher/tables.py`: nodes and "
     "relations, with their properties."
@@ -173,6 +175,34 @@ def _type(annotation: object) -> str:
     )
 
 
+_NAMES_BEGIN, _NAMES_END = "<!-- made by docs/generate.py -->", "<!-- end -->"
+
+
+def project_page() -> str:
+    """The page on projects, in which the names that the component adds are those of the definitions."""
+    from graphrag_dagster.definitions import defs
+    from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+
+    def listed(names: Iterable[str]) -> str:
+        return ", ".join(f"`{name}`" for name in names)
+
+    pools = {
+        definition.op.pool for definition in defs.assets or () if isinstance(definition, AssetsDefinition)
+    }
+    rows = {
+        "assets": "those of the [tables](../reference/tables.md), each with one check, `valid`",
+        "jobs": listed(job.name for job in defs.jobs or ()),
+        "sensors": listed(sensor.name for sensor in defs.sensors or ()),
+        "schedules": listed(schedule.name for schedule in defs.schedules or ()),
+        "resources": listed(sorted(defs.resources or ())),
+        "of the whole instance": f"the dynamic partition `{CORPUS.name}`, the pool {listed(filter(None, pools))}",
+    }
+    table = "\n".join(["| what | names |", "| --- | --- |", *(f"| {a} | {b} |" for a, b in rows.items())])
+    before, _, rest = PROJECT.read_text(encoding="utf-8").partition(_NAMES_BEGIN)
+    after = rest.partition(_NAMES_END)[2]
+    return f"{before}{_NAMES_BEGIN}\n{table}\n{_NAMES_END}{after}"
+
+
 def sql_manifest() -> str:
     """The SQL models, each checked against the declared tables, with the lineage of their columns."""
     return Manifest.of(load_models()).text()
@@ -183,6 +213,7 @@ MADE = {
     DOCS / "reference" / "settings.md": settings_reference,
     DOCS / "reference" / "commands.md": command_reference,
     DOCS / "reference" / "http.md": http_reference,
+    PROJECT: project_page,
     MANIFEST: sql_manifest,
     PAGE / "js" / "api.d.ts": api_types,
 }

@@ -30,6 +30,10 @@ Name = Annotated[
     str,
     typer.Argument(help="Name of the corpus, or its folder.", callback=_name_of, show_default=False),
 ]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", help="Ask the model without asking you first; needed where there is no terminal."),
+]
 
 Target = Annotated[
     str,
@@ -325,6 +329,7 @@ def answer(
     soft: Soft = None,
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Answer the corpus's questions with the search methods in corpus.yaml. Reuses answers that still hold.
@@ -337,7 +342,7 @@ def answer(
     from graphrag_dagster.cli.run_budget import RunBudget
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
-    if code := answer_corpus(name, filters, RunBudget(max_tokens, max_usd), as_json=as_json):
+    if code := answer_corpus(name, filters, RunBudget(max_tokens, max_usd), yes=yes, as_json=as_json):
         raise typer.Exit(code)
 
 
@@ -352,6 +357,7 @@ def evaluate(
     plan_only: Annotated[
         bool, typer.Option("--plan", help="Only estimate the model calls; send nothing.")
     ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate the search methods on a corpus: questions, answers, judgements, claims, tests, report.
@@ -363,7 +369,12 @@ def evaluate(
     from graphrag_dagster.cli.run_budget import RunBudget
 
     code = evaluate_corpus(
-        name, sample=sample, budget=RunBudget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json
+        name,
+        sample=sample,
+        budget=RunBudget(max_tokens, max_usd),
+        plan_only=plan_only,
+        yes=yes,
+        as_json=as_json,
     )
     if code:
         raise typer.Exit(code)
@@ -405,13 +416,14 @@ def study(
     ],
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Study what a setting does, on a sample of the corpus."""
     from graphrag_dagster.cli.commands.studies.evaluation_commands import run_study
     from graphrag_dagster.cli.run_budget import RunBudget
 
-    run_study(name, kind.value, RunBudget(max_tokens, max_usd), as_json=as_json)
+    run_study(name, kind.value, RunBudget(max_tokens, max_usd), yes=yes, as_json=as_json)
 
 
 @app.command(rich_help_panel=Panel.LOOK)
@@ -529,6 +541,7 @@ def paths(
         bool,
         typer.Option("--plan", help="Only estimate the model calls; send nothing."),
     ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Find graph paths that answer a question, or measure instances on questions with gold answers.
@@ -546,7 +559,8 @@ def paths(
     from graphrag_dagster.cli.commands.studies.lego_study_commands import run_paths
     from graphrag_dagster.cli.run_budget import RunBudget
 
-    if code := run_paths(name, RunBudget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json):
+    budget = RunBudget(max_tokens, max_usd)
+    if code := run_paths(name, budget, plan_only=plan_only, yes=yes, as_json=as_json):
         raise typer.Exit(code)
 
 

@@ -38,13 +38,11 @@ def _time(before: Outlook) -> str:
     if before.calls is not None:
         asks += f", about {before.calls.expected:,.0f} calls"
     if before.last:
-        then = "" if before.last.bytes == before.bytes else f", then {_size(before.last.bytes)}"
-        return f"{asks}; the last index took {span(before.last.seconds)}{then}"
+        then = "" if before.last.bytes == before.bytes else f" of {_size(before.last.bytes)}"
+        return f"{asks}; an index of all files{then} took {span(before.last.seconds)}"
     if before.seconds is None:
-        return f"{asks}; its speed is unknown: run graphrag-dagster doctor to measure it"
-    by = "by the speed measured so far" if before.asks else "by the size"
-    low, high = span(before.seconds.low), span(before.seconds.high)
-    return f"{asks}; this may take {low} to {high}, a rough guess {by}"
+        return asks
+    return f"{asks}; by what was indexed here before, this may take about {span(before.seconds)}"
 
 
 def _size(count: int) -> str:

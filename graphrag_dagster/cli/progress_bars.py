@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -19,7 +19,6 @@ from rich.progress import (
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.text import Text
 
@@ -29,6 +28,9 @@ from graphrag_dagster.kernel.common.progress import Listener, current_calls, lis
 #: Seconds after which it is told what is waited for, and between two lines; or this share of the time so far.
 _PATIENT, _BETWEEN, _SHARE = 2.0, 10.0, 0.1
 _LOOKS = 0.25
+#: The time left is told once so many steps, and this share of them, are done, and only while they go on at a
+#: steady speed: cached replies come at once, and what follows them does not.
+_ENOUGH_STEPS, _ENOUGH_SHARE, _STEADY, _TENTH_MORE = 8, 0.1, 1.5, 1.1
 
 
 class _Rate(ProgressColumn):
@@ -42,6 +44,8 @@ class _Stage:
     total: int | None
     done: int = 0
     begun: float = field(default_factory=time.monotonic)
+    #: When how much was done, at steps of a tenth more.
+    marks: list[tuple[float, int]] = field(default_factory=list)
 
     @property
     def count(self) -> str:
@@ -51,11 +55,28 @@ class _Stage:
     def seconds(self) -> float:
         return time.monotonic() - self.begun
 
+    def advance(self, steps: int) -> None:
+        self.done += steps
+        if not self.marks or self.done >= _TENTH_MORE * self.marks[-1][1]:
+            self.marks.append((time.monotonic(), self.done))
+
+    @property
+    def seconds_left(self) -> float | None:
+        """None before a tenth is done, and where the later half took another time a step than the whole."""
+        if not self.total or self.done < max(_ENOUGH_STEPS, _ENOUGH_SHARE * self.total):
+            return None
+        at, before = next(
+            ((at, done) for at, done in reversed(self.marks) if 2 * done <= self.done), (0.0, 0)
+        )
+        late, whole = (time.monotonic() - at) / (self.done - before), self.seconds / self.done
+        if not before or not whole / _STEADY <= late <= whole * _STEADY:
+            return None
+        return late * (self.total - self.done)
+
     @property
     def left(self) -> str:
-        if not self.total or not self.done:
-            return ""
-        return f", about {span(self.seconds / self.done * (self.total - self.done))} left"
+        seconds = self.seconds_left
+        return "" if seconds is None else f", about {span(seconds)} left"
 
 
 class ShownProgress(Listener):
@@ -82,7 +103,7 @@ class ShownProgress(Listener):
     def advance(self, stage: str, steps: int) -> None:
         """Take note of steps."""
         if stage in self._stages:
-            self._stages[stage].done += steps
+            self._stages[stage].advance(steps)
 
     def finish(self, stage: str) -> None:
         """Take note of the end of a stage."""
@@ -119,6 +140,19 @@ class ShownProgress(Listener):
             self.look()
 
 
+class _TimeLeft(ProgressColumn):
+    """The time left of a stage, blank where nothing tells."""
+
+    def __init__(self, stages: Mapping[str, _Stage]) -> None:
+        self._stages = stages
+        super().__init__()
+
+    def render(self, task: Task) -> Text:
+        stage = None if task.finished else self._stages.get(task.description)
+        seconds = stage.seconds_left if stage else None
+        return Text("" if seconds is None else f"about {span(seconds)} left", style="progress.remaining")
+
+
 class _Bars(Progress):
     """Bars with a line below them."""
 
@@ -143,7 +177,7 @@ class ProgressBars(ShownProgress):
             MofNCompleteColumn(),
             _Rate(),
             TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            _TimeLeft(self._stages),
             below=self.pending_summary,
             console=console,
         )

@@ -35,13 +35,17 @@ from dagster import (
     multi_asset,
 )
 
-from graphrag_dagster.errors import CorpusError, EndpointError
-from graphrag_dagster.kernel.catalogue.registry import requested_stages_for, stages, systems
+from graphrag_dagster.errors import CorpusError, EndpointError, GraphragError
+from graphrag_dagster.kernel.catalogue.registry import load_target, requested_stages_for, stages, systems
+from graphrag_dagster.kernel.catalogue.system import Job
+from graphrag_dagster.kernel.models.model_costs import RESEARCH_TOKENS
+from graphrag_dagster.kernel.models.plan_inputs import PlanPlaces
 from graphrag_dagster.kernel.pipeline.orchestration.asset_checks import AssetCheck, BoundsCheck
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import (
     CORPUS,
     FRESH,
+    IMPLICIT_JOB,
     IO_MANAGER,
     OUTDATED,
     WITH_ALL_BELOW,
@@ -49,7 +53,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import (
 )
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version, stored_at
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import HOOKS, retry_of
+from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import ESTIMATE_TAG, HOOKS, retry_of
 from graphrag_dagster.kernel.pipeline.publishing import code_of_tables
 from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, Url, rows_of
 from graphrag_dagster.kernel.pipeline.sql_models.loader import SqlModel, our_models
@@ -97,6 +101,7 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
             metadata={**_declared(table), **code},
             kinds={"duckdb", "sql"} if table.sql else {"duckdb", "polars"},
             code_version=code_version(table.group),
+            skippable=step.requested,
             **shared,
         ).with_io_manager_key(IO_MANAGER)
         for table, made_of in step.assets.items()
@@ -111,6 +116,7 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
                 kinds={"html"} if step.artifact.endswith("report") else {"duckdb"},
                 code_version=code_version(step.artifact.split("/")[0]),
                 freshness_policy=FRESH if automatic else None,
+                skippable=step.requested,
                 **shared,
             )
         )
@@ -133,16 +139,63 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
         description=inspect.getdoc(step.run),
     )
     def made(context: AssetExecutionContext) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
+        if step.requested and (reason := _not_asked_for(context)):
+            context.log.warning("%s: nothing is made: %s", step.name, reason)
+            yield from _checked(step, checks, context, _run_of(step, context), unmade=reason)
+            return
+        if step.requested and step.asks_models:
+            _tag_estimate(step, context)
         yield from _step(step, checks, context)
 
     return made
+
+
+def _tag_estimate(step: Step, context: AssetExecutionContext) -> None:
+    """Tag a run, once, with the tokens that what it is part of may ask of models, and log them."""
+    declared = [job for system in systems().values() for job in system.jobs if job.estimates]
+    job = next(
+        (job for job in declared if job.name == context.run.job_name),
+        next((job for job in declared if step in _requested(job)), None),
+    )
+    record = context.instance.get_run_record_by_id(context.run_id)
+    if job is None or record is None or ESTIMATE_TAG in record.dagster_run.tags:
+        return
+    run = _run_of(step, context)
+    try:
+        places = PlanPlaces(corpora=run.corpora, warehouse=run.warehouse, memory=run.memory)
+        tokens = load_target(job.estimates)(run.corpus, places).tokens
+    except GraphragError:
+        # The step itself says what is wrong.
+        return
+    told = " – ".join(f"{value:,.0f}" for value in (tokens.low, tokens.expected, tokens.high))
+    context.instance.add_run_tags(context.run_id, {ESTIMATE_TAG: told})
+    limits = (run.language.max_tokens, run.language.max_usd, run.default_tokens)
+    context.log.info(
+        "%s may ask models for %s tokens; limits (tokens, US$, default): %s", job.name, told, limits
+    )
+
+
+def _not_asked_for(context: AssetExecutionContext) -> str | None:
+    """Why a step beyond the index makes nothing: its run materialises whatever there is, without a limit."""
+    run = context.run
+    if run.job_name != IMPLICIT_JOB or (run.asset_selection and run.asset_selection.isdisjoint(_INDEX_KEYS)):
+        return None
+    resources: Any = run.run_config.get("resources", {})
+    given = resources.get(resource_key("language"), {}).get("config", {})
+    if given.get("max_tokens") is not None or given.get("max_usd") is not None:
+        return None
+    return (
+        "materialising everything makes the index alone, since what is beyond it may ask a model for much; "
+        "launch its job, or materialise it without assets of the index, or set "
+        f"resources.{resource_key('language')}.config.max_tokens of the run"
+    )
 
 
 def _step(
     step: Step, checks: Sequence[AssetCheck | BoundsCheck], context: AssetExecutionContext
 ) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
     """Run a step: read its inputs, make the tables, write them in one transaction, report and check."""
-    begin, run = monotonic(), _run_of(context)
+    begin, run = monotonic(), _run_of(step, context)
     made: dict[Table, _Rows] = {}
     told: dict[Table, Mapping[str, Any]] = {}
     artifacts: list[Artifact] = []
@@ -167,10 +220,30 @@ def _step(
             wait(run.begun)
             raise retry from failure
         raise failure
+    yield from _checked(step, checks, context, run)
+
+
+def _checked(
+    step: Step,
+    checks: Sequence[AssetCheck | BoundsCheck],
+    context: AssetExecutionContext,
+    run: StepRun,
+    unmade: str = "",
+) -> Iterator[AssetCheckResult]:
+    """Check the tables of a step as they are; where nothing was ever made, ``unmade`` says why.
+
+    Dagster wants a result of every check that is selected.
+    """
+    selected = [check for check in checks if check.key in context.selected_asset_check_keys]
+    if unmade and not all(run.warehouse.exists(table, run.corpus) for table in step.makes):
+        for key in (check.key for check in selected):
+            yield AssetCheckResult(
+                check_name=key.name, asset_key=key.asset_key, passed=True, description=unmade
+            )
+        return
     with run.warehouse.reading(run.corpus) as reader:
         checked = CheckedPlace(reader, run.settings, run.warehouse)
-        selected = context.selected_asset_check_keys
-        yield from [check.result(checked) for check in checks if check.key in selected]
+        yield from [check.result(checked) for check in selected]
 
 
 def _run_step(
@@ -228,7 +301,7 @@ def _result(key: Sequence[str], shown: Mapping[str, Any], version: str) -> Mater
     return MaterializeResult(asset_key=key, metadata=metadata, data_version=DataVersion(version))
 
 
-def _run_of(context: AssetExecutionContext) -> StepRun:
+def _run_of(step: Step, context: AssetExecutionContext) -> StepRun:
     resources = {name: getattr(context.resources, resource_key(name)) for name in _RESOURCES}
     if context.has_partition_key_range and len(context.partition_keys) > 1:
         raise CorpusError(
@@ -247,10 +320,14 @@ def _run_of(context: AssetExecutionContext) -> StepRun:
             f"the partition {corpus!r} has no folder of documents in {corpora.path.resolve()}, where there "
             f"are: {', '.join(known) or 'none yet'}. Put its folder there, or delete the partition"
         )
+    settings = corpora.settings(corpus)
+    # The application that declares the section may not be installed.
+    evaluation = getattr(settings, "evaluation", None)
     return StepRun(
         corpus=corpus,
         run_id=context.run_id,
-        settings=corpora.settings(corpus),
+        settings=settings,
+        default_tokens=getattr(evaluation, "max_tokens", RESEARCH_TOKENS) if step.requested else None,
         code_of_tables=partial(
             code_of_tables, context.instance, context.run_id, resources["warehouse"], corpus, _ASSETS
         ),
@@ -409,16 +486,20 @@ def jobs(executor: ExecutorDefinition | None = None) -> Sequence[Any]:
         ),
     ]
     for declared in (declared for system in systems().values() for declared in system.jobs):
-        whole = [name for name in declared.makes if name in stages()]
-        requested = {name for part in whole for name in requested_stages_for(part)}
-        chosen = [
-            step
-            for step in STEPS
-            if (step.requested and not requested.isdisjoint(_parts(step)))
-            or step.name in {*declared.makes} - requested
-        ]
-        all_jobs.append(job(declared.name, _made_by(chosen) | results, declared.description))
+        all_jobs.append(job(declared.name, _made_by(_requested(declared)) | results, declared.description))
     return all_jobs
+
+
+def _requested(job: Job) -> list[Step]:
+    """Return the steps that a job of a system makes, without that which publishes them."""
+    whole = [name for name in job.makes if name in stages()]
+    requested = {name for part in whole for name in requested_stages_for(part)}
+    return [
+        step
+        for step in STEPS
+        if (step.requested and not requested.isdisjoint(_parts(step)))
+        or step.name in {*job.makes} - requested
+    ]
 
 
 def _parts(step: Step) -> Sequence[str]:
@@ -428,13 +509,17 @@ def _parts(step: Step) -> Sequence[str]:
 
 def _made_by(steps: Iterable[Step]) -> AssetSelection:
     # By key, because a project may have other assets in groups of the same names.
-    chosen = list(steps)
-    keys = [table.asset_key for step in chosen for table in step.assets]
-    keys += [step.artifact.split("/") for step in chosen if step.artifact]
-    return AssetSelection.assets(*keys)
+    return AssetSelection.assets(*(key for step in steps for key in _asset_keys(step)))
+
+
+def _asset_keys(step: Step) -> Iterator[Sequence[str]]:
+    yield from (table.asset_key for table in step.assets)
+    if step.artifact:
+        yield step.artifact.split("/")
 
 
 _GROUPS = groups()
+_INDEX_KEYS = frozenset(AssetKey(key) for step in INDEX_STEPS for key in _asset_keys(step))
 
 ASSETS: Sequence[AssetsDefinition] = tuple(
     assets_of(step, _GROUPS[step.name], automatic=step in INDEX_STEPS) for step in STEPS

@@ -85,7 +85,10 @@ class GraphRagComponent(Component, Model, Resolvable):
         examples=["s3://bucket/graphrag"],
     )
     max_tokens: int | None = Field(
-        None, ge=0, description="Most tokens, in and out, of a run; default: no limit", examples=[2000000]
+        None,
+        ge=0,
+        description="Most tokens, in and out, of a run; default: no limit for an index",
+        examples=[2000000],
     )
     max_usd: float | None = Field(
         None, ge=0, description="Most US dollars of a run; default: no limit", examples=[5.0]

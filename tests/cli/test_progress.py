@@ -14,7 +14,7 @@ from graphrag_dagster.cli import progress_bars as shown_progress
 from graphrag_dagster.cli.job_runner import show_outlook
 from graphrag_dagster.cli.progress_bars import ProgressBars, ProgressLines, progress_on, span
 from graphrag_dagster.kernel.common.progress import PendingCall, listening, pending_call, say, stage
-from graphrag_dagster.kernel.models.call_estimates import Range, exactly
+from graphrag_dagster.kernel.models.call_estimates import exactly
 
 
 @pytest.fixture
@@ -128,23 +128,22 @@ def test_times_are_rendered_roughly(seconds: float, told: str) -> None:
     ("before", "told"),
     [
         (
-            Outlook(1, 12_000, 2000, seconds=Range(5, 8, 24)),
-            "1 file, 12.0 kB, about 2,000 words; no model is used; this may take 5.0 s to 24 s, a rough guess "
-            "by the size",
+            Outlook(1, 12_000, 2000, seconds=8.2),
+            "1 file, 12.0 kB, about 2,000 words; no model is used; by what was indexed here before, this may take "
+            "about 8.2 s",
         ),
         (
-            Outlook(1200, 3_400_000, None, "m", exactly(70), Range(60, 600, 7200)),
-            "1,200 files, 3.4 MB; model m is used, about 70 calls; this may take 60 s to 2.0 h, a rough guess "
-            "by the speed measured so far",
+            Outlook(1200, 3_400_000, None, "m", exactly(70), 600.0),
+            "1,200 files, 3.4 MB; model m is used, about 70 calls; by what was indexed here before, this may take "
+            "about 10 min",
         ),
         (
             Outlook(2, 500, 80, "m", exactly(7)),
-            "2 files, 0.5 kB, about 80 words; model m is used, about 7 calls; its speed is unknown: "
-            "run graphrag-dagster doctor to measure it",
+            "2 files, 0.5 kB, about 80 words; model m is used, about 7 calls",
         ),
         (
             Outlook(2, 500, 80, last=Indexing("x", 400, 45.0)),
-            "2 files, 0.5 kB, about 80 words; no model is used; the last index took 45 s, then 0.4 kB",
+            "2 files, 0.5 kB, about 80 words; no model is used; an index of all files of 0.4 kB took 45 s",
         ),
     ],
 )
@@ -153,3 +152,32 @@ def test_an_index_says_before_it_begins_how_big_the_corpus_is(
 ) -> None:
     show_outlook(before)
     assert capsys.readouterr().err == f"{told}\n"
+
+
+@pytest.mark.parametrize(
+    ("paces", "told"),
+    [
+        ([1.0] * 40, 160.0),
+        ([1.0, 2.0] * 20, 240.0),
+        ([0.001] * 20 + [5.0] * 20, None),
+        ([5.0] * 4 + [0.1] * 36, None),
+        ([1.0] * 7, None),
+    ],
+    ids=["steady", "uneven", "cached at first", "slow at first", "too early"],
+)
+def test_the_time_left_is_told_only_at_a_steady_speed(
+    monkeypatch: pytest.MonkeyPatch, paces: list[float], told: float | None
+) -> None:
+    class Time:
+        now = 50.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+    clock = Time()
+    monkeypatch.setattr(shown_progress, "time", clock)
+    stage = shown_progress._Stage(200, begun=clock.now)
+    for pace in paces:
+        clock.now += pace
+        stage.advance(1)
+    assert stage.seconds_left == (told if told is None else pytest.approx(told, rel=0.1))

@@ -9,8 +9,10 @@ from dagster._core.definitions.events import AssetKeyPartitionKey
 
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
+from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import ESTIMATE_TAG
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
+from support.endpoint import ScriptedEndpoint
 from support.tables_of import contents
 
 CORPORA = ("coast", "shore")
@@ -45,3 +47,72 @@ def test_a_backfill_is_one_run_for_each_corpus_with_all_assets_and_checks(home: 
     tables = [contents(Warehouse(), name) for name in CORPORA]
     rows = [{table: [row[1:] for row in found[table]] for table in found} for found in tables]
     assert rows[0] == rows[1]
+
+
+SETTINGS = """
+questions: {{engine: llm, methods: [SS, local], write: never, ask: ["Who met Selma Dray?"]}}
+search: {{engine: llm}}
+evaluation: {{engine: llm, replicates: 1, criteria: [directness]{limit}}}
+model: {{base_url: "{url}", name: scripted, retries: 0}}
+"""
+ANSWERS, JUDGEMENTS = dg.AssetKey(["answers", "answers"]), dg.AssetKey(["evaluation", "judgements"])
+
+
+def materialised(
+    *keys: dg.AssetKey, config: dict[str, object] | None = None, expected: bool = True
+) -> dg.ExecuteInProcessResult:
+    """Materialise what these assets are made with, as the UI does, and everything where none is named."""
+    job, graph = defs.resolve_implicit_global_asset_job_def(), defs.resolve_asset_graph()
+    with make_instance() as instance:
+        instance.add_dynamic_partitions("corpus", ["coast"])
+        chosen = {other for key in keys for other in graph.get(key).execution_set_asset_keys}
+        ran = job.execute_in_process(
+            asset_selection=list(chosen) or None,
+            partition_key="coast",
+            instance=instance,
+            run_config={"resources": {"graphrag_language": {"config": config}}} if config else None,
+            raise_on_error=False,
+        )
+    assert ran.success == expected
+    return ran
+
+
+def made_by(ran: dg.ExecuteInProcessResult) -> set[str]:
+    return {
+        "/".join(event.asset_key.path) for event in ran.get_asset_materialization_events() if event.asset_key
+    }
+
+
+@pytest.mark.long
+def test_materialising_everything_makes_the_index_alone(home: Path) -> None:
+    with ScriptedEndpoint() as endpoint:
+        write_corpus(home / "corpora", "coast", SETTINGS.format(url=endpoint.url, limit=""))
+        made = made_by(materialised())
+        assert "marts/published_snapshot" in made
+        assert not {name for name in made if name.startswith(("questions", "answers", "evaluation", "paths"))}
+        assert not endpoint.requests
+
+        made = made_by(materialised(dg.AssetKey(["questions", "questions"]), ANSWERS))
+        assert "answers/answers" in made
+        assert endpoint.requests
+        with make_instance() as instance:
+            tags = instance.get_runs(limit=1)[0].tags
+        low, expected, high = (int(value.replace(",", "")) for value in tags[ESTIMATE_TAG].split(" – "))
+        assert 0 < low <= expected <= high
+
+        together = (dg.AssetKey(["marts", "published_snapshot"]), JUDGEMENTS)
+        assert made_by(materialised(*together)) == {"marts/published_snapshot"}
+        assert "evaluation/judgements" in made_by(materialised(*together, config={"max_tokens": 100_000}))
+
+
+@pytest.mark.long
+def test_what_is_beyond_the_index_has_a_limit_of_its_own(home: Path) -> None:
+    with ScriptedEndpoint() as endpoint:
+        write_corpus(home / "corpora", "coast", SETTINGS.format(url=endpoint.url, limit=", max_tokens: 200"))
+        materialised()
+        asked = (dg.AssetKey(["questions", "questions"]), ANSWERS)
+        failed = materialised(*asked, expected=False)
+        assert "of 200 tokens" in str(failed.failure_data_for_node("answers"))
+        # But for a question about the model itself.
+        assert len(endpoint.requests) == 1
+        materialised(*asked, config={"max_tokens": 100_000})

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
+from dagster import AssetKey, DagsterInstance, DagsterRun, DagsterRunStatus
 
 from graphrag_dagster.kernel.pipeline.index_status import unfinished_index
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
@@ -22,8 +22,16 @@ UNNEEDED = (
 )
 
 
-def add(opened: DagsterInstance, job: str, status: DagsterRunStatus, corpus: str = "coast") -> str:
-    return opened.add_run(DagsterRun(job_name=job, status=status, tags={"dagster/partition": corpus})).run_id
+def add(
+    opened: DagsterInstance, job: str, status: DagsterRunStatus, corpus: str = "coast", *chosen: str
+) -> str:
+    run = DagsterRun(
+        job_name=job,
+        status=status,
+        tags={"dagster/partition": corpus},
+        asset_selection=frozenset(AssetKey(one.split("/")) for one in chosen) or None,
+    )
+    return opened.add_run(run).run_id
 
 
 def test_the_newest_run_of_a_corpus_that_was_to_index_it_tells(home: Path) -> None:
@@ -46,6 +54,40 @@ def test_a_failed_run_is_half_way(home: Path) -> None:
     found = unfinished_index("coast")
     assert found is not None
     assert (found.run_id, found.failed) == (failed, True)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        ("answers/answers",),
+        ("reports/community_reports", "reports/report_sources"),
+        ("graph/entities",),
+        ("paths/study",),
+    ],
+)
+def test_assets_made_in_the_ui_do_not_hide_a_failed_index(home: Path, chosen: tuple[str, ...]) -> None:
+    with instance() as opened:
+        failed = add(opened, "index", DagsterRunStatus.FAILURE)
+        add(opened, "__ASSET_JOB", DagsterRunStatus.SUCCESS, "coast", *chosen)
+    found = unfinished_index("coast")
+    assert found is not None
+    assert found.run_id == failed
+    with instance() as opened:
+        add(opened, "__ASSET_JOB", DagsterRunStatus.SUCCESS, "coast", *chosen, "marts/published_snapshot")
+    assert unfinished_index("coast") is None
+
+
+def test_of_assets_made_in_the_ui_those_of_the_index_tell_that_they_failed(home: Path) -> None:
+    with instance() as opened:
+        add(opened, "index", DagsterRunStatus.SUCCESS)
+        chosen = ("answers/answers", "marts/published_results")
+        add(opened, "__ASSET_JOB", DagsterRunStatus.FAILURE, "coast", *chosen)
+    assert unfinished_index("coast") is None
+    with instance() as opened:
+        failed = add(opened, "__ASSET_JOB", DagsterRunStatus.FAILURE, "coast", "graph/entities")
+    found = unfinished_index("coast")
+    assert found is not None
+    assert found.run_id == failed
 
 
 def test_records_that_lie_elsewhere_are_asked_for_there(home: Path) -> None:

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
+from graphrag_dagster.kernel.models.model_costs import RESEARCH_TOKENS
 from graphrag_dagster.kernel.settings.section import (
     EngineName,
     Method,
@@ -123,6 +124,11 @@ class EvaluationSettings(Section):
         description="engine that judges answers and splits them into claims; default: the corpus's engine. "
         "Without a model nothing is judged",
     )
+    max_tokens: PositiveInt = Field(
+        RESEARCH_TOKENS,
+        description="most tokens, in and out, of a run beyond the index (answers, evaluation, studies, "
+        "paths) that is given no limit of its own",
+    )
     criteria: list[Criterion] = Field(
         ["comprehensiveness", "diversity", "empowerment", "directness"],
         description="criteria that a judge compares answers by",
@@ -159,8 +165,8 @@ class EvaluationSettings(Section):
     )
     rouge_l: Literal["rapidfuzz", "rouge-score"] = Field(
         "rapidfuzz",
-        description="measures the distances: rapidfuzz, compared with rouge-score on a thousand pairs; or "
-        "rouge-score for all pairs, about 50 s for 47,000 claims, with the same numbers",
+        description="measures the distances: rapidfuzz; or rouge-score, about 50 s for 47,000 claims, with "
+        "the same numbers",
     )
     metrics: list[Family] = Field(
         ["deepeval"],

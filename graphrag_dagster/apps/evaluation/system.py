@@ -46,6 +46,7 @@ _PAPER_004 = MappingProxyType(
     }
 )
 
+_PLAN = "graphrag_dagster.apps.evaluation.stages.evaluation_plan"
 _STAGES = (
     Stage(
         "questions",
@@ -66,9 +67,10 @@ _STAGES = (
     ),
     Stage(
         "evaluation",
-        version=1,
+        version=2,
         reads=("marts", "questions", "answers"),
         sections=("evaluation",),
+        without_effect=("evaluation.max_tokens",),
         made="request",
         users=("judgements", "reason_themes", "answer_claims", "quality"),
     ),
@@ -114,20 +116,26 @@ SYSTEM = System(
             "answer",
             ("answers",),
             "Answer the corpus's questions with the chosen search methods; valid earlier answers are kept",
+            f"{_PLAN}:plan_answers_of",
         ),
         Job(
             "evaluate",
             ("evaluation",),
             "Whether the graph helps on this corpus: questions, answers of the chosen search methods, "
             "judgements, claims, statistics, report",
+            f"{_PLAN}:plan_evaluation_of",
         ),
         Job(
-            "study_extraction", ("extraction_study",), "Entity records by chunk size and number of gleanings"
+            "study_extraction",
+            ("extraction_study",),
+            "Entity records by chunk size and number of gleanings",
+            f"{_PLAN}:plan_gleanings_of",
         ),
         Job(
             "study_windows",
             ("questions", "window_study"),
             "Plain retrieval with context windows of different sizes, compared",
+            f"{_PLAN}:plan_windows_of",
         ),
     ),
     resources=MappingProxyType(

@@ -333,8 +333,9 @@ VERDICTS = Table(
         column(
             "outcome",
             "VARCHAR",
-            "Result of the corrected test; mixed if ranks and means point in different directions",
-            values=("better", "worse", "mixed", "no difference"),
+            "Result of the corrected test; mixed if ranks and means point in different directions; unknown if "
+            "the judge's verdicts are of no use or no test of so few questions could find a difference",
+            values=("better", "worse", "mixed", "no difference", "unknown"),
         ),
         column("difference", "DOUBLE", "Its mean minus the baseline's"),
         column("p_holm", "DOUBLE", "Of Wilcoxon's test, corrected by Holm"),
@@ -353,8 +354,13 @@ QUALITY_SCORES = Table(
         column("family", "VARCHAR", "Source of the formula", values=("deepeval", "ragas", "lexical")),
         column("metric", "VARCHAR", "The metric"),
         column("value", "DOUBLE", "0–1; null if it is not defined", nullable=True),
-        column("numerator", "DOUBLE", "Lower end of the value's interval", nullable=True),
-        column("denominator", "DOUBLE", "Upper end of the value's interval", nullable=True),
+        column("numerator", "DOUBLE", "What is divided: a number of verdicts, or a sum", nullable=True),
+        column(
+            "denominator",
+            "DOUBLE",
+            "What divides it; 0 beside a value: nothing of nothing counts as that value",
+            nullable=True,
+        ),
         column("reason", "VARCHAR", "Why there is no value", nullable=True),
         repaired(),
     ),

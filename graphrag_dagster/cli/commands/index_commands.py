@@ -96,7 +96,7 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
         check_before_index(store, Warehouse(take_over=wanted.take_over), name)
         since = None if wanted.cold or wanted.again or wanted.take_over else published_as_it_is(name)
         before = _published_documents(name)
-        ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, as_json=as_json)
+        ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, before.is_empty(), as_json=as_json)
     except BaseException:
         if name not in known:
             withdraw(store, Warehouse(), name)
@@ -129,7 +129,7 @@ def _published_documents(name: str) -> pl.DataFrame:
     return DOCUMENTS.empty().select(columns)
 
 
-def _run_index(name: str, wanted: IndexOptions, *, as_json: bool) -> RunOutcome:
+def _run_index(name: str, wanted: IndexOptions, is_first: bool, *, as_json: bool) -> RunOutcome:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
     from graphrag_dagster.apps.planning.indexing_forecast import note_indexing, outlook
@@ -144,7 +144,9 @@ def _run_index(name: str, wanted: IndexOptions, *, as_json: bool) -> RunOutcome:
             resources["warehouse"] = {"take_over": True}
         run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources, as_json=as_json)
     ran = RunOutcome(run_id, time.monotonic() - begin)
-    note_indexing(name, ran.seconds)
+    used = usage_rows(name, run_id)
+    paid = sum(row["cached"] for row in used) <= sum(row["calls"] for row in used)
+    note_indexing(name, ran.seconds, whole=is_first and paid)
     return ran
 
 

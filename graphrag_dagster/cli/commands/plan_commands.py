@@ -1,12 +1,16 @@
 """``graphrag-dagster plan``: what the next index will ask of models."""
 
+import sys
 from typing import Any
 
+import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import ERR, OUT, number, print_json
+from graphrag_dagster.cli.run_budget import RunBudget
+from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.models.call_estimates import Estimate, Plan, Range
 from graphrag_dagster.kernel.models.model_costs import Price
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -33,6 +37,56 @@ def show_plan(target: str, *, as_json: bool) -> None:
         + "; later stages are rougher. Nothing was sent.",
         style="dim",
     )
+
+
+def agree_to_spend(plan: Plan, budget: RunBudget, limit: int, *, yes: bool, as_json: bool) -> None:
+    """Print what a run beyond the index may ask of models, and ask on a terminal whether to run it.
+
+    Where no model is asked nothing is asked of the user, either.
+
+    Args:
+        plan: of the run.
+        budget: its limits.
+        limit: most tokens of a run that is given no limit.
+        yes: run it without asking.
+        as_json: standard output is for JSON alone.
+
+    Raises:
+        GraphragError: nobody agreed.
+    """
+    if not as_json:
+        print_plan(plan, as_json=False)
+    if not plan.estimates:
+        return
+    given = " and ".join(
+        [
+            *([f"{budget.max_tokens:,} tokens"] if budget.max_tokens is not None else []),
+            *([f"US$ {budget.max_usd:,.2f}"] if budget.max_usd is not None else []),
+        ]
+    )
+    stops = f"it stops at {given or f'{limit:,} tokens (evaluation.max_tokens; --max-tokens sets another)'}"
+    most = limit if not given else budget.max_tokens
+    asks = f"this run may ask a model for {_range(plan.tokens)} tokens, and {stops}"
+    if most is not None and plan.tokens.expected > most:
+        asks += "; by the estimate that is too little to finish, but what is paid for stays cached"
+    if yes:
+        ERR.say(asks, markup=False)
+        return
+    if not sys.stdin.isatty():
+        raise GraphragError(f"{asks}. Without a terminal nothing is asked: --yes runs it")
+    ERR.say(asks, markup=False)
+    if not typer.confirm("Run it?", err=True):
+        raise GraphragError("nothing was sent")
+
+
+def print_plan(plan: Plan, *, as_json: bool) -> None:
+    """Print what a run beyond the index asks of models if nothing is cached of it yet."""
+    if as_json:
+        print_json(plan_json(plan))
+    elif plan.estimates:
+        print_estimates(f"{plan.corpus}: estimate with an empty LLM cache", plan)
+    else:
+        OUT.say(f"{escape(plan.corpus)}: no model is asked")
 
 
 def print_estimates(title: str, plan: Plan) -> None:

@@ -91,11 +91,16 @@ class Job:
         name: name of the job.
         makes: its stages, each with the requested stages it reads; or single steps.
         description: shown in Dagster.
+        estimates: ``module:function`` that returns the
+            :class:`~graphrag_dagster.kernel.models.call_estimates.Plan` of what the job asks of models. Takes
+            the name of a corpus and :class:`~graphrag_dagster.kernel.models.plan_inputs.PlanPlaces`. Blank:
+            it asks none.
     """
 
     name: str
     makes: tuple[str, ...]
     description: str
+    estimates: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,10 @@ def _is_private(host: str) -> bool:
         return False
 
 
+#: Most tokens, in and out, of a run beyond the index that is given no limit.
+RESEARCH_TOKENS = 2_000_000
+
+
 class BudgetExhausted(GraphragError):
     """The next call might pass the limit that was set. Nothing that was done is lost."""
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 
 import polars as pl
@@ -12,8 +12,8 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import require_documents
 from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
-from graphrag_dagster.kernel.models.cache.cache_database import own_database
-from graphrag_dagster.kernel.models.cache.llm_cache import Replies, reply_keys, vector_key
+from graphrag_dagster.kernel.models.cache.cache_database import Database, own_database
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, reply_keys, vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.call_estimates import names_and_pairs
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
@@ -98,6 +98,15 @@ def _count_rows(reader: Reader, query: str) -> int:
     return int(found[0]) if found else 0
 
 
+@dataclass(frozen=True, slots=True)
+class PlanPlaces:
+    """Where a plan beyond the index reads from; default: the places of the environment."""
+
+    corpora: CorpusStore = field(default_factory=CorpusStore)
+    warehouse: Warehouse = field(default_factory=Warehouse)
+    memory: LLMCache = field(default_factory=LLMCache)
+
+
 #: Tokens that a chat template adds to a request.
 TEMPLATE = 8
 _ENOUGH_CALLS = 5
@@ -113,12 +122,15 @@ class KnownReplies:
     Args:
         settings: the section ``model`` of a corpus.
         count: counts the tokens of a text.
+        database: file of the LLM cache; default: that of the environment.
     """
 
-    def __init__(self, settings: ModelSettings, count: Callable[[str], int]) -> None:
+    def __init__(
+        self, settings: ModelSettings, count: Callable[[str], int], database: Database | None = None
+    ) -> None:
         self._settings = settings
         self._count = count
-        database = own_database()
+        database = database or own_database()
         self._replies = Replies(database)
         self._log = UsageLog(database)
 

@@ -34,11 +34,14 @@ from graphrag_dagster.kernel.storage.published import Published, SnapshotProvena
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from dagster import DagsterInstance, RunRecord
+    from dagster import DagsterInstance, DagsterRun, RunRecord
 
 
 _MOST_RUNS = 20
-_INDEXING = ("index", "embed", "__ASSET_JOB")
+_INDEXING = ("index", "embed")
+#: The job of assets that are materialised without one, from the UI or by a backfill.
+_CHOSEN_ASSETS = "__ASSET_JOB"
+_PUBLISHING, _RESULTS = "marts/published_snapshot", "marts/published_results"
 _DONE = "SUCCESS"
 _ENDED = ("FAILURE", "CANCELED", "CANCELING")
 
@@ -87,7 +90,20 @@ def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
 
     runs_of_corpus = RunsFilter(tags={"dagster/partition": corpus})
     records = instance.get_run_records(runs_of_corpus, limit=_MOST_RUNS, order_by="id", ascending=False)
-    return next((record for record in records if record.dagster_run.job_name in _INDEXING), None)
+    return next((record for record in records if _tells_of_index(record.dagster_run)), None)
+
+
+def _tells_of_index(run: "DagsterRun") -> bool:
+    """Whether a run says what became of the index: it was to publish, or it failed at a part of it."""
+    if run.job_name != _CHOSEN_ASSETS:
+        return run.job_name in _INDEXING
+    if run.asset_selection is None:
+        return True
+    chosen = {key.to_user_string() for key in run.asset_selection}
+    if _PUBLISHING in chosen:
+        return True
+    groups = {key.partition("/")[0] for key in chosen - {_RESULTS}}
+    return run.status.value != _DONE and not groups.isdisjoint(stages_made("index"))
 
 
 def _failed_step(instance: "DagsterInstance", run_id: str) -> str | None:

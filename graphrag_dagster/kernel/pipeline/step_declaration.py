@@ -51,6 +51,7 @@ class StepRun:
         resources: resources of systems, by key.
         code_of_tables: returns the code version that made each table of the corpus, by ``schema/table``.
         begun: background work that the step has started.
+        default_tokens: most tokens of a run without a limit; None: any number.
     """
 
     corpus: str
@@ -63,10 +64,13 @@ class StepRun:
     resources: Mapping[str, Resource]
     code_of_tables: Callable[[], Mapping[str, str]]
     begun: list[Future[Any]] = field(default_factory=list)
+    default_tokens: int | None = None
 
     def session(self, user: str) -> TaskProvider:
         """Return the task provider; model calls are accounted to ``user``."""
-        return self.language.session_of(self.settings, User(self.corpus, user, self.run_id))
+        return self.language.session_of(
+            self.settings, User(self.corpus, user, self.run_id), self.default_tokens
+        )
 
     def resource(self, kind: type[R]) -> R:
         """Return the resource of a type that a system has declared."""
@@ -96,7 +100,7 @@ class StepRun:
                 result.set_exception(error)
 
         self.begun.append(result)
-        if self.language.limited:
+        if self.language.limited or self.default_tokens is not None:
             done()
         else:
             Thread(target=done, name=f"beside {self.corpus}", daemon=True).start()

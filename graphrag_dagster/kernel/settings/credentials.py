@@ -18,6 +18,9 @@ _KEY = re.compile(
 )
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: A word of a variable's name that is no key, however long; most characters of others, without and with
+#: digits.
+_PLAIN_WORD = re.compile(r"(?:[A-Z]+|[a-z]*(?:[A-Z]{1,3}[a-z]{2,})*)[0-9]{0,4}")
 _LONGEST_WORD, _LONGEST_MIXED = 20, 11
 _NAMES = frozenset(
     {"key", "token", "auth", "secret", "sig", "signature", "passwd", "pwd", "password", "authorization"}
@@ -136,10 +139,9 @@ def _url(url: str) -> str:
 
 
 def _variable(name: str) -> str:
-    words = name.split("_")
-    mixed = (word for word in words if re.search(r"\d", word) and re.search(r"[A-Za-z]", word))
-    random = any(len(word) > _LONGEST_WORD for word in words) or any(
-        len(word) > _LONGEST_MIXED for word in mixed
+    random = any(
+        len(word) > (_LONGEST_WORD if word.isalpha() else _LONGEST_MIXED) and not _PLAIN_WORD.fullmatch(word)
+        for word in name.split("_")
     )
     if not _VARIABLE.fullmatch(name) or looks_like_a_key(name) or random:
         raise PydanticCustomError(

@@ -1,6 +1,9 @@
 """Editing ``corpus.yaml`` in place, so that everything else in it stays as written."""
 
+import codecs
 import json
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 
-_INDENT = "  "
+_BARE_BREAK = re.compile(r"(?<!\r)\n")
 
 #: Key with dots → value: a number, a boolean or a text.
 Values = Mapping[str, Any]
@@ -46,12 +49,22 @@ def write_settings(folder: Path, values: Values) -> Path:
     Raises:
         SettingsError: the file cannot be edited, or would be invalid afterwards; it is left unchanged.
     """
-    path = folder / SETTINGS_FILE
-    before = path.read_text(encoding="utf-8-sig") if path.exists() else ""
-    after = with_values(before, values)
-    parse_settings(yaml.safe_load(after) or {}, str(path))
+    # What a link leads to is edited, not replaced by a file.
+    path = (folder / SETTINGS_FILE).resolve()
+    before = path.read_bytes() if path.exists() else b""
+    try:
+        text = before.decode("utf-8-sig")
+        after = with_values(text, values)
+        parse_settings(yaml.safe_load(after) or {}, str(path))
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"{path} cannot be edited: {' '.join(str(error).split())}") from error
+    if "\r\n" in text and not _BARE_BREAK.search(text):
+        after = _BARE_BREAK.sub("\r\n", after)
+    mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
     draft = path.with_name(f".{path.name}.new")
-    draft.write_text(after, encoding="utf-8")
+    draft.write_bytes(mark + after.encode())
+    if path.exists():
+        shutil.copymode(path, draft)
     draft.replace(path)
     return path
 

@@ -26,8 +26,15 @@ class Language(Resource):
         """Whether a run has a token or cost limit."""
         return self.max_tokens is not None or self.max_usd is not None
 
-    def session_of(self, settings: CorpusSettings, user: User) -> TaskProvider:
+    def session_of(
+        self, settings: CorpusSettings, user: User, default_tokens: int | None = None
+    ) -> TaskProvider:
         """Return the task provider for these settings; nothing is loaded or called before a task runs.
+
+        Args:
+            settings: the corpus's settings.
+            user: whose calls they are.
+            default_tokens: most tokens of the run if it has no limit; None: then any number.
 
         Raises:
             CatalogueError: no stage declares that an asset of this name calls models.
@@ -36,7 +43,7 @@ class Language(Resource):
         require_named(users, user.asset, "user of models")
 
         def account() -> UsageAccount:
-            budget = Budget(self.max_tokens, self.max_usd)
+            budget = Budget(self.max_tokens, self.max_usd) if self.limited else Budget(default_tokens)
             return UsageAccount(user, Replies(self.memory.database()), self.memory.usage_log(), budget)
 
         return TaskProvider(settings, once(account))

@@ -14,6 +14,7 @@ from graphrag_dagster.kernel.catalogue.search_methods import (
 from graphrag_dagster.kernel.catalogue.system import Job, Stage, System
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 
+_PLAN = "graphrag_dagster.systems.lego.search.lego_estimates"
 _STAGES = (
     Stage(
         "paths",
@@ -46,7 +47,7 @@ SYSTEM = System(
             "text units that state the paths from what the question names, and those that a walk over names "
             "and text units reaches",
             "graphrag_dagster.systems.lego.search.lego_method:paths",
-            "graphrag_dagster.systems.lego.search.lego_estimates:estimate_paths",
+            f"{_PLAN}:estimate_paths",
             brief="paths of the graph and the words that state them",
             tasks=("path_selector", "answerer"),
             tables=(
@@ -70,11 +71,13 @@ SYSTEM = System(
             "paths",
             ("path_study",),
             "Paths of the graph that answer the corpus's questions with gold answers, measured",
+            f"{_PLAN}:plan_paths_of",
         ),
         Job(
             "study_paths",
             ("path_variants",),
             "What recall of the subgraph is worth, and what acceleration and additional steps cost",
+            f"{_PLAN}:plan_path_study_of",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""What is told before an index: its size, and a range of its time."""
+"""What is told before an index: its size, and its time where that is known."""
 
 from pathlib import Path
 
@@ -6,29 +6,14 @@ import pytest
 
 from graphrag_dagster.apps.planning.indexing_forecast import (
     Indexing,
-    extractive_seconds,
-    model_seconds,
+    Indexings,
+    engines_of,
     note_indexing,
     outlook,
 )
-from graphrag_dagster.kernel.models.call_estimates import Estimate, Range, exactly
+from graphrag_dagster.kernel.models.cache.cache_database import own_database
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from support.corpora import write_corpus
-
-
-def test_the_time_of_an_index_is_a_range_that_grows_with_what_is_to_be_done() -> None:
-    small, large = extractive_seconds(1000), extractive_seconds(10_000_000)
-    assert 0 < small.low < small.expected < small.high < large.low
-    work = Estimate("reports", "t", "m", exactly(10), exactly(16_000), exactly(2000))
-    one, many = (model_seconds([work], 1 / 3, calls) for calls in (1, 16))
-    assert one == exactly(1000.0)
-    assert (many.low, many.expected, many.high) == pytest.approx((62.5, 250.0, 1000.0))
-    assert model_seconds([work, work], 1 / 3, 1) == exactly(2000.0)
-    assert model_seconds([], 1 / 3, 16) == exactly(0.0)
-
-
-def test_a_run_and_a_megabyte_take_what_was_measured() -> None:
-    assert extractive_seconds(0) == Range(0.6 * 8, 8.0, 3.0 * 8)
-    assert extractive_seconds(2_000_000).expected == 8.0 + 2 * 19.0
 
 
 def test_a_corpus_without_a_model_is_foretold_by_its_files_alone(home: Path) -> None:
@@ -38,7 +23,7 @@ def test_a_corpus_without_a_model_is_foretold_by_its_files_alone(home: Path) -> 
     before = outlook("coast")
     assert (before.files, before.bytes, before.words) == (len(files), size, size // 6)
     assert (before.asks, before.calls, before.last) == (None, None, None)
-    assert before.seconds == extractive_seconds(size)
+    assert before.seconds is None
 
 
 def test_of_other_formats_nobody_knows_the_words(home: Path) -> None:
@@ -55,7 +40,40 @@ def test_an_index_is_foretold_by_the_last_of_the_same_engines(home: Path) -> Non
     assert last == Indexing(last.engines, size, 12.5)
     assert last.engines.endswith(", no model")
     assert outlook("coast").seconds is None
+    note_indexing("coast", 3.0, whole=False)
+    assert outlook("coast").last == Indexing(last.engines, size, 12.5)
     note_indexing("coast", 3.0)
     assert outlook("coast").last == Indexing(last.engines, size, 3.0)
     (folder / "corpus.yaml").write_text("extraction: {engine: llm}\nmodel: {name: gpt-4.1-mini}\n", "utf-8")
     assert outlook("coast").last is None
+    note_indexing("coast", 90.0, whole=False)
+    assert outlook("coast").last is not None
+
+
+@pytest.mark.parametrize(
+    ("fixed", "rate"), [(8.0, 0.0), (0.0, 0.001), (8.0, 0.001)], ids=["fixed", "by size", "both"]
+)
+@pytest.mark.parametrize("ratio", [0.25, 0.5, 1.0, 2.0, 4.0])
+def test_the_time_is_told_within_a_factor_of_two_by_an_index_of_like_size(
+    home: Path, fixed: float, rate: float, ratio: float
+) -> None:
+    write_corpus(home / "corpora")
+    size = outlook("coast").bytes
+    known = Indexings(own_database())
+    engines = engines_of(CorpusStore().settings("coast"))
+    known.note("other", Indexing(engines, round(size / ratio), fixed + rate * size / ratio))
+    known.note("far", Indexing(engines, 1000 * size, 5000.0))
+    known.note("by a model", Indexing("extraction llm", size, 9000.0))
+    told, true = outlook("coast").seconds, fixed + rate * size
+    assert told is not None
+    assert true / 2.01 <= told <= true * 2.01
+
+
+def test_an_index_of_another_size_or_engine_tells_nothing(home: Path) -> None:
+    write_corpus(home / "corpora")
+    size, known = outlook("coast").bytes, Indexings(own_database())
+    engines = engines_of(CorpusStore().settings("coast"))
+    known.note("small", Indexing(engines, size // 5, 4.0))
+    known.note("large", Indexing(engines, size * 5, 400.0))
+    known.note("by a model", Indexing("extraction llm", size, 40.0))
+    assert outlook("coast").seconds is None

@@ -82,7 +82,7 @@ told["engine"] = command("ask", "coast", question, "--json")
 told["engine local"] = command("ask", "coast", question, "--json", "--method", "local")
 told["engine C0"] = command("ask", "coast", question, "--json", "--method", "C0")
 (folder / "corpus.yaml").write_text(settings)
-told["evaluated"] = command("evaluate", "coast", "--json")
+told["evaluated"] = command("evaluate", "coast", "--yes", "--json")
 told["answers"] = Warehouse().read(ANSWERS, "coast").select("method", "answered_by", "refused").rows()
 index = Index.open("coast")
 told["capitals"] = index.ask(question, method="TITLED").method

@@ -121,6 +121,34 @@ def test_an_evaluation_is_planned_in_order(
         assert in_order(one.calls, one.input_tokens, one.output_tokens, one.tokens)
 
 
+@pytest.mark.parametrize(("described", "calls", "sent"), [(0.0, 1 + 2 + 6, 4500), (12_000.0, 10, 17_000)])
+def test_a_description_is_planned_where_there_is_none(described: float, calls: int, sent: int) -> None:
+    size = EvaluationSize(
+        questions=30,
+        written=True,
+        personas=2,
+        tasks=3,
+        ways={"SS": MethodSize(exactly(0), exactly(0))},
+        sampled=30,
+        criteria=4,
+        replicates=5,
+        with_reference=0,
+        families=0,
+        reasons=0,
+        documents=0,
+        document_tokens=0.0,
+        writer="m",
+        testset_writer=None,
+        answerer="m",
+        judge=None,
+        described=described,
+    )
+    [one] = plan_evaluation(size)
+    assert (one.calls.low, one.calls.expected) == (calls, calls)
+    assert one.calls.high == calls + 3 * 9
+    assert one.input_tokens.expected == sent
+
+
 def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> None:
     import polars as pl
 

@@ -178,6 +178,9 @@ CANARY = "sk-canary-4071-nobody-may-see-this"
         ("{base_url: 'http://[KEY/v1'}", ["model.base_url is not a URL"]),
         ("{api_key_variable: KEY}", ["model.api_key_variable is not the name of an environment variable"]),
         ("{api_key_variable: hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh}", ["api_key_variable is not the name"]),
+        ("{api_key_variable: a3f9c2d17b6e4f80a3f9c2d17b6e4f80}", ["api_key_variable is not the name"]),
+        ("{api_key_variable: QWERTZ12UIOP}", ["api_key_variable is not the name"]),
+        ("{api_key_variable: AbCdEfGhIjKlMnOpQrStUvWx}", ["api_key_variable is not the name"]),
         ("{api_key_variable: [KEY]}", ["model.api_key_variable"]),
         ("{api_key: KEY}", ["model.api_key is not a setting; put the key into an environment variable"]),
         ("{KEY: 1}", ["model.… is not a setting"]),
@@ -212,7 +215,7 @@ def test_a_credential_is_refused_and_not_repeated(tmp_path: Path, text: str, wor
     told = "".join(format_exception(caught.value))
     for word in words:
         assert word in told
-    for secret in (CANARY, CANARY[:12], "hf_AbC", "short"):
+    for secret in (CANARY, CANARY[:12], "hf_AbC", "short", "a3f9c2d1", "QWERTZ", "AbCdEfGh"):
         assert secret not in told
 
 
@@ -224,6 +227,10 @@ def test_a_credential_is_refused_and_not_repeated(tmp_path: Path, text: str, wor
         "{extra_body: {guided_json: {properties: {key: {type: string}, token: {type: string}}}}}",
         "{name: meta-llama/Llama-3.3-70B-Instruct, namespace: sk-learn}",
         "{name: hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M, api_key_variable: TEAM_A_OPENAI_API_KEY}",
+        "{api_key_variable: AZUREOPENAIKEY2}",
+        "{api_key_variable: DEPARTMENTOFSTATISTICSOPENAIKEY}",
+        "{api_key_variable: OpenRouterProductionKey2026}",
+        "{api_key_variable: LLM2KEY}",
     ],
 )
 def test_what_is_no_credential_is_taken(tmp_path: Path, text: str) -> None:

@@ -127,7 +127,7 @@ def test_a_model_selects_answers_and_judges_and_its_instances_bear_no_lex(films:
         assert stages["7"]["calls"]["high"] == 8 * 4
         assert stages["answers"]["calls"]["expected"] == 8 * 5
         assert not endpoint.requests
-        code, out, err = run("paths", "films", "--json")
+        code, out, err = run("paths", "films", "--yes", "--json")
         assert code == 0, err
         asked = len(endpoint.requests)
         run_job("films", "paths")
@@ -154,7 +154,7 @@ def test_an_endpoint_that_fails_leaves_what_was_answered(films: Path, run: Run) 
     with ScriptedEndpoint(paths_script, faults=failing) as endpoint:
         model = f'model: {{base_url: "{endpoint.url}", name: scripted, concurrency: 1, retries: 0}}\n'
         write_films(films.parents[1], f"{model}{SETTINGS}  engine: llm\n  instances: ['3']\n")
-        code, _, err = run("paths", "films")
+        code, _, err = run("paths", "films", "--yes")
         assert code == 1, err
     half = len(Warehouse().read(PATH_SUBGRAPHS, "films"))
     assert 0 < half < 8

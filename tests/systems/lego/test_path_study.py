@@ -101,7 +101,7 @@ def test_with_a_model_its_calls_are_counted_and_nothing_is_by_rule(films: Path, 
         (films / "corpus.yaml").write_text(
             f"profile: paper_002\n{SETTINGS}  scorer: static\n  studied: 2\n{model}engine: llm\n"
         )
-        ended, out, err = run("study", "films", "paths")
+        ended, out, err = run("study", "films", "paths", "--yes")
         assert ended == 0, out + err
         asked = [one.body["messages"][0]["content"] for one in endpoint.chats]
     made = Warehouse().read(PATH_STUDY, "films")

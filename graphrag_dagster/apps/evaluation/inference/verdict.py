@@ -1,29 +1,30 @@
 """The verdict on whether the graph beats plain retrieval, with the tests it rests on (paper Figure 2)."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum, isclose
 from typing import Literal
 
 import polars as pl
 
+from graphrag_dagster.apps.evaluation.inference.judge_reliability import doubts
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     ALPHA,
-    CONTROL,
     Measure,
-    join_words,
     measure,
     p_value,
     percent,
     plain,
     uses_graph,
 )
+from graphrag_dagster.apps.evaluation.inference.paired_tests import EXACT
 from graphrag_dagster.apps.evaluation.tables import VERDICTS
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
 from graphrag_dagster.kernel.common.printable import plural
 
 Interval = tuple[float, float]
-Outcome = Literal["better", "worse", "mixed", "no difference"]
+Outcome = Literal["better", "worse", "mixed", "no difference", "unknown"]
 Disagreement = Literal["correction", "ranks"]
 
 
@@ -35,7 +36,7 @@ class Contrast:
     Of a criterion ``mean`` is the win rate over the baseline, 0–100, and ``difference`` ``2 * mean - 100``.
     ``interval`` is the bootstrap's, of the mean and not corrected; ``p`` is Wilcoxon's, of ranks, ``p_holm``
     the same corrected by Holm. ``ranks`` is the direction of the test, -1 to 1, None where it is not known;
-    on ``equal`` of the ``questions`` both ways have the same value.
+    on ``equal`` of the ``questions`` both ways have the same value. ``doubt``: why nothing can be concluded.
     """
 
     measure: str
@@ -48,14 +49,18 @@ class Contrast:
     p: float
     p_holm: float
     ranks: float | None
+    doubt: str | None = None
 
     @property
     def outcome(self) -> Outcome:
         """Result of the corrected test; if neither direction is better, ``better`` means more.
 
         ``mixed``: it finds a difference, but ranks and means do not point in the same direction, as where
-        most questions favour one condition slightly and a few favour the other by much.
+        most questions favour one condition slightly and a few favour the other by much. ``unknown``: the
+        judge's verdicts are of no use, or no difference could have been found, however large.
         """
+        if self.doubt:
+            return "unknown"
         if self.p_holm >= ALPHA:
             return "no difference"
         if are_opposed(self.difference, self.ranks):
@@ -88,7 +93,12 @@ def are_opposed(difference: float, ranks: float | None) -> bool:
     return difference * (difference if ranks is None else ranks) <= 0
 
 
-def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: str) -> list[Contrast]:
+def contrasts(
+    significance: pl.DataFrame,
+    conditions: Sequence[str],
+    baseline: str,
+    judgements: pl.DataFrame | None = None,
+) -> list[Contrast]:
     """Return the tests of the conditions against the baseline, by measure, then as ``conditions`` has them.
 
     Args:
@@ -96,8 +106,10 @@ def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: s
             difference, for want of questions, is passed over.
         conditions: whose tests; the baseline among them is passed over.
         baseline: with which they are compared.
+        judgements: rows of ``evaluation.judgements``, which tell whether the judge was of use.
     """
-    found = []
+    found, of_judge = [], doubts(judgements)
+    family = Counter(significance["measure"])
     for row in significance.iter_rows(named=True):
         pair = (row["condition_a"], row["condition_b"])
         if baseline not in pair or row["difference"] is None:
@@ -118,9 +130,18 @@ def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: s
                 p=row["p"],
                 p_holm=row["p_holm"],
                 ranks=_oriented(row["rank_biserial"], turned),
+                doubt=of_judge.get((row["measure"], frozenset(pair)))
+                or _too_few(row["questions"], family[row["measure"]]),
             )
         )
     return sorted(found, key=lambda one: (measure(one.measure).order, conditions.index(one.condition)))
+
+
+def _too_few(questions: int, pairs: int) -> str | None:
+    """Why no difference could be found: even if all questions favour one side, p is not below .05."""
+    if questions > EXACT or pairs * 2.0 ** (1 - questions) < ALPHA:
+        return None
+    return f"{plural(questions, 'question is', 'questions are')} too few for a test to find any difference"
 
 
 def _oriented(value: float | None, turned: bool) -> float | None:
@@ -137,6 +158,9 @@ def sentence(contrast: Contrast, baseline: str) -> str:
     """Return a test in words: the difference as stated, its interval, p, and what they disagree on."""
     spoken = measure(contrast.measure)
     judged = spoken.kind == "judged"
+    if contrast.doubt and (judged or contrast.equal < contrast.questions):
+        what = f"of {contrast.condition} and {baseline} {'on' if judged else 'in'} {spoken.label}"
+        return f"Nothing can be said {what}: {contrast.doubt}."
     said = _judged_verdict(contrast, baseline) if judged else _counted_verdict(contrast, spoken, baseline)
     why = _why_mixed(contrast, baseline) if contrast.outcome == "mixed" else _disagreement(contrast, judged)
     return f"{said} {why}" if why else said
@@ -223,12 +247,15 @@ def _tail(contrast: Contrast) -> str:
     return f"95 % bootstrap interval {plain(low)} to {plain(high)}; {describe_tests(contrast)}"
 
 
-#: Fewer questions than these are too few to rely on.
-ENOUGH_QUESTIONS = 20
 Row = dict[str, str | float]
 
 
-def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: str = BASELINE) -> pl.DataFrame:
+def verdicts(
+    significance: pl.DataFrame,
+    conditions: Sequence[str],
+    baseline: str = BASELINE,
+    judgements: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """Return the rows of ``evaluation.verdicts``: every measure and condition against the baseline.
 
     A measure of which neither more nor less is better (words, sentences) is ``better`` where it is more.
@@ -237,6 +264,7 @@ def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: st
         significance: rows of ``evaluation.significance``.
         conditions: in the order of the evaluation; the rows follow it within a measure.
         baseline: with which the others are compared; without tests of it there are no rows.
+        judgements: rows of ``evaluation.judgements``; verdicts of a judge that was of no use are ``unknown``.
     """
     return VERDICTS.rows(
         {
@@ -248,7 +276,7 @@ def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: st
             "p_holm": one.p_holm,
             "statement": sentence(one, baseline),
         }
-        for one in contrasts(significance, conditions, baseline)
+        for one in contrasts(significance, conditions, baseline, judgements)
     )
 
 
@@ -273,94 +301,6 @@ def best_with_graph(rows: pl.DataFrame) -> str | None:
         if uses_graph(row["condition"])
     ]
     return min(ranked)[1] if ranked else None
-
-
-def headline(rows: pl.DataFrame | None, *, questions: int, judged: bool, baseline: str = BASELINE) -> str:
-    """Answer in one or two sentences whether the graph helps on this corpus, and say what that rests on.
-
-    Args:
-        rows: those of :func:`verdicts`.
-        questions: how many questions were compared.
-        judged: a model has judged the answers.
-        baseline: with which the search methods are compared.
-    """
-    best = None if rows is None else best_with_graph(rows)
-    if rows is None or best is None or questions == 0:
-        return (
-            f"No verdict is possible: no search method that uses the graph was tested against {baseline}. "
-            "Answer the questions with both, and evaluate again."
-        )
-    own = [row for row in rows.iter_rows(named=True) if row["condition"] == best]
-    own.sort(key=lambda row: measure(row["measure"]).order)
-    criteria = [row for row in own if measure(row["measure"]).kind == "judged"]
-    if judged and criteria:
-        answer = _preferred(criteria, rows, best, baseline)
-    else:
-        answer = _only_counted([row for row in own if row not in criteria], baseline)
-    if questions < ENOUGH_QUESTIONS:
-        answer += f" Only {plural(questions, 'question was', 'questions were')} compared: too few to rely on."
-    return answer
-
-
-def _preferred(criteria: Sequence[Row], rows: pl.DataFrame, best: str, baseline: str) -> str:
-    """The headline where a model has judged."""
-    better = [row for row in criteria if row["outcome"] == "better"]
-    worse = [row for row in criteria if row["outcome"] == "worse"]
-    mixed = [str(row["measure"]) for row in criteria if row["outcome"] == "mixed"]
-    if mixed and not better and not worse:
-        return (
-            f"No clear difference was found: on {join_words(mixed)} ranks and means point in different "
-            f"directions, and on no other criterion does the judge prefer {best} or {baseline}."
-        )
-    if not better and not worse:
-        return (
-            f"No difference was found: the judge prefers neither {best} nor {baseline} on any criterion, "
-            "which does not prove that there is none."
-        )
-    gains = [row for row in better if row["measure"] != CONTROL]
-    losses = [row for row in worse if row["measure"] != CONTROL]
-    lead = "Yes" if gains and not losses else "In part" if gains or (better and not losses) else "No"
-    if lead == "Yes" and worse:
-        lead = f"Yes, at the price of {CONTROL}"
-    said = []
-    if better:
-        said.append(f"prefers {best} to {baseline} on {_rates(better, best)}")
-    if worse:
-        said.append(f"prefers {baseline} to {best} on {_rates(worse, baseline, turned=True)}")
-    text = f"{lead}: on this corpus the judge {', but '.join(said)}."
-    return text + (_without_graph(rows, gains, baseline) if gains else "")
-
-
-def _rates(rows: Iterable[Row], winner: str, *, turned: bool = False) -> str:
-    shares = [(row["measure"], 50 + (-1 if turned else 1) * float(row["difference"]) / 2) for row in rows]
-    return join_words([f"{name} ({winner} wins {percent(share, 0)})" for name, share in shares])
-
-
-def _without_graph(rows: pl.DataFrame, gains: Sequence[Row], baseline: str) -> str:
-    """Conditions that gain as much without the graph, so that the graph does not get the credit for it."""
-    names = [str(row["measure"]) for row in gains]
-    others = rows.filter(pl.col("measure").is_in(names), pl.col("outcome") == "better")
-    found = sorted({str(one) for one in others["condition"] if not uses_graph(str(one))})
-    if not found:
-        return ""
-    who, are = ("which reads", "is") if len(found) == 1 else ("which read", "are")
-    return (
-        f" {join_words(found)}, {who} source texts without a graph, {are} preferred to {baseline} too, "
-        "so not all of this is the graph's merit."
-    )
-
-
-def _only_counted(own: Sequence[Row], baseline: str) -> str:
-    """The headline where answers were counted but not judged."""
-    text = "Unknown: no model has judged these answers, and counts do not show which answers are better."
-    if not own:
-        return text
-    text += f" {own[0]['statement']}"
-    words = next((row for row in own[1:] if row["measure"] == "words"), None)
-    if words and words["outcome"] == "better" == own[0]["outcome"]:
-        longer = plain(float(words["difference"]))
-        text += f" Its answers are also {longer} words longer than those of {baseline}."
-    return text
 
 
 def overall_winners(win_rates: pl.DataFrame, criterion: str, conditions: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """Judges answers with a model: in pairs, or against their context (paper §3.3, Appendix F)."""
 
+import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -127,16 +128,18 @@ class LlmAnswerJudge(Asker):
         self._shape: type[BaseModel] = PlainVerdictShape if plain else VerdictShape
         self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
         self._temperature = temperature
+        self._first: dict[AnswerPair, asyncio.Future[str | None]] = {}
 
     def judge(self, comparisons: Sequence[AnswerPair]) -> Iterator[Verdict]:
         """Yield the verdicts in the order of the comparisons, many calls at a time.
 
-        A comparison without a usable reply is a tie whose ``problem`` says why; one of identical answers is
-        a tie without a call.
+        A comparison without a usable reply is a tie whose ``problem`` says why, and its further replicates
+        are not asked; one of identical answers is a tie without a call.
 
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
+        self._first.clear()
         return run_in_order(
             self._verdict,
             comparisons,
@@ -148,6 +151,21 @@ class LlmAnswerJudge(Asker):
     async def _verdict(self, comparison: AnswerPair) -> Verdict:
         if comparison.identical:
             return IDENTICAL
+        prompt = replace(comparison, replicate=0)
+        if (first := self._first.get(prompt)) is not None:
+            # A prompt that got no usable reply will not get one as another replicate.
+            problem = await asyncio.shield(first)
+            return Verdict(0, "", problem) if problem else await self._judged(comparison)
+        first = self._first[prompt] = asyncio.get_running_loop().create_future()
+        problem = None
+        try:
+            verdict = await self._judged(comparison)
+            problem = verdict.problem
+        finally:
+            first.set_result(problem)
+        return verdict
+
+    async def _judged(self, comparison: AnswerPair) -> Verdict:
         try:
             asked = await ask(self._model, self._request(comparison), _read, self._retry)
         except UnusableReply as lost:
@@ -175,6 +193,7 @@ def _read(text: str) -> tuple[tuple[Winner, str], bool]:
 
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 _TERNARY = frozenset({"relevant_to_question", "true_to_context"})
 _AGAINST_CONTEXT = frozenset({"true_to_context", "attributable_to_context"})
@@ -245,6 +264,12 @@ class LlmQualityJudge(Asker):
             return GeneratedQuestions(*asked.value, usage=asked.usage)
 
         return self._gather(one, answers, "Asking for what was answered")
+
+    def _gather(self, work: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T], stage: str) -> list[R]:
+        """Ask each prompt once, also where no reply to it can be used."""
+        distinct = list(dict.fromkeys(items))
+        found = dict(zip(distinct, super()._gather(work, distinct, stage), strict=True))
+        return [found[item] for item in items]
 
     def _messages(self, task: str, told: dict[str, str], **data: str) -> tuple[str, str]:
         system = self._prompts.load(f"quality_{task}_system").render(**told)

@@ -7,7 +7,7 @@ diversity.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.apps.evaluation.tasks import SentenceClaims
-from graphrag_dagster.errors import EngineError
 
 _TOKEN = re.compile(r"[a-z0-9]+")
 
@@ -74,39 +73,6 @@ def rouge_score_distances(claims: Sequence[Sequence[str]]) -> NDArray[np.float64
         common = round(scorer.score(" ".join(one), " ".join(other))["rougeL"].recall * len(one))
         made.append((both - 2 * common) / max(both, 1))
     return np.array(made, dtype=np.float64)
-
-
-#: ROUGE-L F1 of rouge-score is made in three roundings.
-_ROUNDING = 1e-12
-
-
-def check_distances(answers: Sequence[Sequence[str]], pairs: int) -> int:
-    """Compare :func:`distance` with the ROUGE-L of the rouge-score package on pairs of claims of one answer.
-
-    Args:
-        answers: the claims of each.
-        pairs: how many at most, spread evenly over all.
-
-    Returns:
-        How many were compared.
-
-    Raises:
-        EngineError: two claims have another distance there.
-    """
-    scorer = _rouge_scorer()
-    total = sum(len(claims) * (len(claims) - 1) // 2 for claims in answers)
-    every = (pair for claims in answers for pair in combinations(claims, 2))
-    compared = 0
-    for one, other in islice(every, 0, None, max(1, -(-total // pairs))):
-        ours = distance(tokens(one), tokens(other))
-        theirs = 1.0 - scorer.score(one, other)["rougeL"].fmeasure if tokens(one) or tokens(other) else 0.0
-        if abs(ours - theirs) > _ROUNDING:
-            raise EngineError(
-                f"The claims {one!r} and {other!r} are {ours:.6f} apart by rapidfuzz, {theirs:.6f} by "
-                "rouge-score; set evaluation.rouge_l: rouge-score to measure all claims with it"
-            )
-        compared += 1
-    return compared
 
 
 def _rouge_scorer() -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from graphrag_dagster.apps.evaluation.inference.headline import ENOUGH_QUESTIONS
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     ALPHA,
     KINDS,
@@ -13,7 +14,6 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
     p_value,
     share,
 )
-from graphrag_dagster.apps.evaluation.inference.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.apps.evaluation.report.table_views import ReportData, rows_of, tests
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.printable import plural

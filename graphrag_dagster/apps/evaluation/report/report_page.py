@@ -10,6 +10,8 @@ import polars as pl
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline
+from graphrag_dagster.apps.evaluation.inference.judge_reliability import verdict_counts
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     NONE,
     features,
@@ -25,7 +27,6 @@ from graphrag_dagster.apps.evaluation.inference.verdict import (
     Contrast,
     best_with_graph,
     describe_tests,
-    headline,
     main_measure,
     verdicts,
 )
@@ -58,7 +59,8 @@ def render(data: ReportData) -> str:
     the tests.
     """
     if data.verdicts is None and data.significance is not None:
-        data = replace(data, verdicts=verdicts(data.significance, data.conditions, data.baseline))
+        found = verdicts(data.significance, data.conditions, data.baseline, data.judgements)
+        data = replace(data, verdicts=found)
     return _template().render(
         data=data,
         summary=summary(data),
@@ -218,6 +220,7 @@ def summary(data: ReportData) -> Summary:
         questions=questions_compared(data),
         judged=data.judge_model is not None,
         baseline=data.baseline,
+        judgements=data.judgements,
     )
     own = sorted(
         (row for row in rows_of(data.verdicts) if row["condition"] == best),
@@ -237,6 +240,9 @@ def _tiles(data: ReportData, best: str | None) -> Iterator[Tile]:
     compared = questions_compared(data)
     ways = plural(len(data.conditions), "search method", "search methods")
     yield Tile(f"{compared:,}", "questions compared", f"of {asked:,} asked, in {ways}")
+    if data.judgements is not None and (lost := verdict_counts(data.judgements)).unusable:
+        of = f"{lost.unusable:,} of {lost.verdicts:,}"
+        yield Tile(of, "verdicts without a usable reply of the judge", "they count as ties")
     if best is None or data.verdicts is None:
         return
     found = [one for one in tests(data) if one.condition == best and not measure(one.measure).inclusive]
@@ -245,9 +251,10 @@ def _tiles(data: ReportData, best: str | None) -> Iterator[Tile]:
     main = main_measure(data.verdicts)
     graph = [row for row in rows_of(data.verdicts) if row["measure"] == main and uses_graph(row["condition"])]
     better = sum(row["outcome"] == "better" for row in graph)
+    is_known = any(row["outcome"] != "unknown" for row in graph)
     ahead = "preferred to" if main and measure(main).kind == "judged" else "ahead of"
     yield Tile(
-        f"{better} of {len(graph)}",
+        f"{better} of {len(graph)}" if is_known else "?",
         f"methods with the graph {ahead} {data.baseline}",
         f"by {measure(main).label if main else ''}, at Holm-corrected p < .05",
     )
@@ -262,7 +269,7 @@ def _difference(one: Contrast, baseline: str) -> Tile:
     note += describe_tests(one) + ("" if one.outcome in ("better", "worse") else f"; {one.outcome}")
     if judged:
         label = f"of comparisons on {one.measure} won by {one.condition} over {baseline}"
-        return Tile(_rate(one.mean), label, note)
+        return Tile("?" if one.doubt else _rate(one.mean), label, one.doubt or note)
     return Tile(with_sign(one.difference), f"{spoken.label}: {one.condition} against {baseline}", note)
 
 

@@ -107,7 +107,7 @@ def _mean_cell(row: Row | None, test: Contrast | None) -> ReportCell:
     if test is None:
         return ReportCell(plain(row["mean"]), bounds)
     word = "more" if test.difference > 0 else "less"
-    if test.outcome in ("no difference", "mixed"):
+    if test.outcome not in ("better", "worse"):
         word = test.outcome
     return ReportCell(plain(row["mean"]), (*bounds, *tested_notes(test, word)), tone_of(test))
 

@@ -130,7 +130,7 @@ def tests(data: ReportData) -> list[Contrast]:
     """Return the tests against the baseline."""
     if data.significance is None:
         return []
-    return contrasts(data.significance, data.conditions, data.baseline)
+    return contrasts(data.significance, data.conditions, data.baseline, data.judgements)
 
 
 def others(data: ReportData) -> list[str]:
@@ -146,7 +146,7 @@ def tested_notes(test: Contrast, *words: str) -> tuple[str, ...]:
 
 def tone_of(test: Contrast) -> str:
     """Return the tone of a cell that shows a test."""
-    if test.outcome in ("no difference", "mixed"):
+    if test.outcome not in ("better", "worse"):
         return "even"
     if not measure(test.measure).sign:
         return "more"

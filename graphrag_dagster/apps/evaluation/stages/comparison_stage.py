@@ -35,8 +35,6 @@ from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, 
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
 from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS, Tables
 
-#: Pairs of claims whose distance by rapidfuzz is compared with that of rouge-score.
-_CHECKED = 1000
 _NO_JUDGE = "no model judges (evaluation.engine is extractive), and nothing else can"
 
 
@@ -104,11 +102,9 @@ def measures(tables: Tables, run: StepRun) -> Iterator[Made]:
 def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Sentences selected, disambiguated and decomposed; distinct claims clustered by words they share."""
     from graphrag_dagster.apps.evaluation.measures.answer_claims import (
-        check_distances,
         claim_rows,
         cluster_rows,
         distances,
-        distinct_claims,
         rouge_score_distances,
     )
     from graphrag_dagster.apps.evaluation.tasks import AnswerText
@@ -117,8 +113,11 @@ def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
     decomposer = session.task(CLAIM_DECOMPOSER)
     chosen = _sample_answers(tables[ANSWERS], run)
     texts = [AnswerText(question, text) for question, text in chosen.select("question", "text").iter_rows()]
+    # Methods may give the same answer; each sentence of it is asked about once.
+    distinct = list(dict.fromkeys(texts))
+    found = dict(zip(distinct, decomposer.decompose(distinct), strict=True))
     sentences, claims = claim_rows(
-        chosen["answer_id"].to_list(), decomposer.decompose(texts), decomposer.engine
+        chosen["answer_id"].to_list(), [found[one] for one in texts], decomposer.engine
     )
     selected, frame = ANSWER_SENTENCES.frame(sentences), ANSWER_CLAIMS.frame(claims)
     yield Made(ANSWER_SENTENCES, selected)
@@ -133,20 +132,12 @@ def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
         },
     )
     own = run.settings.section(EvaluationSettings)
-    if own.rouge_l == "rapidfuzz":
-        measure = distances
-        told = {
-            "checked_pairs": check_distances(
-                [one["claim"].to_list() for _, one in distinct_claims(frame)], _CHECKED
-            )
-        }
-    else:
-        measure, told = rouge_score_distances, {}
+    measure = distances if own.rouge_l == "rapidfuzz" else rouge_score_distances
     clusters = cluster_rows(frame, own.thresholds, measure)
     yield Made(
         DIVERSITY_CLUSTERS,
         clusters if len(clusters) else DIVERSITY_CLUSTERS.empty(),
-        {"rouge_l": own.rouge_l, **told},
+        {"rouge_l": own.rouge_l},
     )
 
 
@@ -184,6 +175,7 @@ def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Means with intervals, Wilcoxon's test of every pair corrected by Holm, agreement with the claims."""
     # What search methods are worth is told by all that answers, and few runs evaluate.
     from graphrag_dagster.apps.evaluation.inference import result_statistics as inference
+    from graphrag_dagster.apps.evaluation.inference.headline import headline_of
     from graphrag_dagster.apps.evaluation.inference.verdict import verdicts as verdicts_of
     from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
 
@@ -199,9 +191,10 @@ def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
     tests = SIGNIFICANCE.frame(inference.significance(compared, measured, conditions, how))
     yield Made(SIGNIFICANCE, tests, {"significant": int(tests["significant"].sum())})
     yield Made(ALIGNMENT, ALIGNMENT.frame(inference.alignments(compared, measured)))
-    verdicts = verdicts_of(tests, conditions, own.baseline)
+    verdicts = verdicts_of(tests, conditions, own.baseline, judged)
     shown = rows_of(verdicts.select("measure", "condition", "outcome", "statement"))
-    yield Made(VERDICTS, verdicts, {"verdicts": shown})
+    told = {"headline": headline_of(verdicts, tests, judged, own.baseline), "verdicts": shown}
+    yield Made(VERDICTS, verdicts, told)
 
 
 def report(_tables: Tables, run: StepRun) -> Iterator[Artifact]:
@@ -220,8 +213,8 @@ def _sample_answers(answers: pl.DataFrame, run: StepRun) -> pl.DataFrame:
     from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample_questions
 
     size = run.resource(EvaluationScope).sample_of(run.settings)
-    if size is None:
-        return answers
-    return answers.filter(
-        pl.col("question_id").is_in(sample_questions(answers["question_id"].unique(), size))
-    )
+    if size is not None:
+        chosen = sample_questions(answers["question_id"].unique(), size)
+        answers = answers.filter(pl.col("question_id").is_in(chosen))
+    methods = dict.fromkeys([*run.settings.section(QuestionSettings).methods, *answers["method"]])
+    return answers.sort("position", pl.col("method").cast(pl.Enum(list(methods))))

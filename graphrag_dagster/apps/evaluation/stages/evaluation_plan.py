@@ -1,7 +1,7 @@
 """Estimated model calls of an evaluation, from the published index and the existing answers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -12,7 +12,9 @@ from graphrag_dagster.apps.evaluation.questions.question_list import (
     questions_of,
 )
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
+from graphrag_dagster.apps.evaluation.stages.setting_studies import sample_documents, study_units
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import methods, tasks
 from graphrag_dagster.kernel.models.cache.usage_account import price_of
 from graphrag_dagster.kernel.models.call_estimates import (
     Estimate,
@@ -21,14 +23,18 @@ from graphrag_dagster.kernel.models.call_estimates import (
     Range,
     approximately,
     exactly,
+    plan_extraction,
+    reply_tokens,
 )
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
-from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.settings.study_settings import StudySettings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
 #: Tokens of prompts without their material, and of replies, as they are expected.
 _ANSWER, _MAP_REPLY, _VERDICT, _SENTENCE = 450.0, 350.0, 120.0, 25.0
@@ -47,8 +53,11 @@ _METRIC_CALLS = 6
 class EvaluationSize:
     """Inputs of the estimate. Engines without a model have None as their name.
 
+    ``described``: tokens that a missing description of the corpus is made from, 0 where it has one.
+    ``ways``: the search methods; those that ask no model have no calls.
     ``documents``: those that a testset is written from, each with ``document_tokens`` on average.
     ``sentences`` and ``answer_tokens``: of an average answer where there are any, else None.
+    ``corpus_tokens``: of all text units.
     """
 
     questions: int
@@ -70,6 +79,8 @@ class EvaluationSize:
     judge: str | None
     sentences: float | None = None
     answer_tokens: float | None = None
+    described: float = 0.0
+    corpus_tokens: int = 0
 
 
 def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
@@ -79,17 +90,12 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
     """
     made = []
     if size.writer and size.written:
-        calls = exactly(1 + size.personas + size.personas * size.tasks)
-        made.append(
-            Estimate(
-                "questions",
-                "write_questions",
-                size.writer,
-                calls,
-                calls * _WRITER_PROMPT,
-                approximately(250.0, known=False) * calls,
-            )
-        )
+        # What is repeated or blank is asked for again, three times at most.
+        calls = exactly(1 + size.personas + size.personas * size.tasks) * Range(1.0, 1.0, 4.0)
+        calls = calls + exactly(bool(size.described))
+        sent = calls * _WRITER_PROMPT + approximately(size.described, known=True)
+        replies = approximately(250.0, known=False) * calls
+        made.append(Estimate("questions", "write_questions", size.writer, calls, sent, replies))
     if size.testset_writer and size.documents:
         # Two more rounds where drafts were of no use.
         calls = exactly(size.documents) * Range(1.0, 1.1, 3.0)
@@ -97,7 +103,7 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
         replies = approximately(_TESTSET_REPLY, known=False) * calls
         made.append(Estimate("testset", "write_testset", size.testset_writer, calls, calls * sent, replies))
     if size.answerer:
-        made += [_answer_estimate(name, method, size) for name, method in size.ways.items()]
+        made += [_answer_estimate(name, way, size) for name, way in size.ways.items() if way.calls.high]
     if size.judge:
         made += [_judging(size, size.judge), _claims(size, size.judge)]
         if size.reasons:
@@ -175,85 +181,170 @@ def _answer_tokens(size: EvaluationSize) -> Range:
     return approximately(size.answer_tokens, known=True)
 
 
+#: Of the models that are asked for what, where that is not what answers.
 _TASK_OF: dict[str, RoleName] = {
     "testset": "testset",
     "judgements": "judge",
     "claims": "judge",
     "quality": "judge",
     "themes": "judge",
+    "gleanings": "extract",
 }
 
 
-def plan_evaluation_of(name: str, scope: EvaluationScope) -> Plan:
+def plan_evaluation_of(
+    name: str, places: PlanPlaces | None = None, scope: EvaluationScope | None = None
+) -> Plan:
     """Return what an evaluation of a corpus asks of models if nothing is cached of it yet.
 
     Raises:
         GraphragError: the corpus has not been indexed, or its settings cannot be used.
     """
-    store, warehouse = CorpusStore(), Warehouse()
-    settings = store.settings(name)
-    index = CorpusIndex.open(name, corpora=store, warehouse=warehouse)
-    estimates = plan_evaluation(_size(name, store, settings, index, warehouse, scope))
+    places = places or PlanPlaces()
+    settings = places.corpora.settings(name)
+    if not (_methods_asking(settings) or any(map(settings.asks_model, ("questions", "evaluation")))):
+        return Plan(name, 0)
+    return _priced(name, settings, plan_evaluation(_size(name, settings, places, scope)))
+
+
+def plan_answers_of(name: str, places: PlanPlaces | None = None) -> Plan:
+    """Return what the answers to a corpus's questions ask of models if nothing is cached of them yet.
+
+    Raises:
+        GraphragError: the corpus has not been indexed, or its settings cannot be used.
+    """
+    places = places or PlanPlaces()
+    settings = places.corpora.settings(name)
+    if not (_methods_asking(settings) or settings.asks_model("questions")):
+        return Plan(name, 0)
+    size = replace(_size(name, settings, places), judge=None)
+    return _priced(name, settings, plan_evaluation(size))
+
+
+def plan_windows_of(name: str, places: PlanPlaces | None = None) -> Plan:
+    """Return what the study of context windows asks of models if nothing is cached of it yet.
+
+    Raises:
+        GraphragError: the corpus has not been indexed, or its settings cannot be used.
+    """
+    places = places or PlanPlaces()
+    settings = places.corpora.settings(name)
+    if not any(map(settings.asks_model, ("questions", "search", "evaluation"))):
+        return Plan(name, 0)
+    own, size = settings.section(StudySettings), _size(name, settings, places)
+    count = min(size.questions, own.questions)
+    ways = {
+        str(window): MethodSize(exactly(1), exactly(min(window, size.corpus_tokens) + _JUDGE_PROMPT))
+        for window in sorted(set(own.windows))
+    }
+    answerer = _model(settings, "search", "answer")
+    studied = replace(size, ways=ways, questions=count, sampled=count, answerer=answerer)
+    unmeasured = ("claims", "themes", "quality")
+    estimates = [one for one in plan_evaluation(studied) if one.stage not in unmeasured]
+    return _priced(name, settings, estimates)
+
+
+def plan_gleanings_of(name: str, places: PlanPlaces | None = None) -> Plan:
+    """Return what the study of gleanings asks of models if nothing is cached of it yet.
+
+    Raises:
+        GraphragError: the corpus has not been indexed, or its settings cannot be used.
+    """
+    places = places or PlanPlaces()
+    settings = places.corpora.settings(name)
+    if not settings.asks_model("extraction"):
+        return Plan(name, 0)
+    own, encoding = settings.section(StudySettings), settings.text_units.encoding
+    known = KnownReplies(settings.model, get_tokenizer(encoding).count, places.memory.database())
+    extract = known.of_task("extract")
+    with places.warehouse.reading(name) as reader:
+        chosen = sample_documents(
+            reader.read(tables.DOCUMENTS), reader.read(tables.TEXT_CHUNKS), own.sampled_tokens
+        )
+    estimates = []
+    for size in own.chunk_sizes:
+        texts = study_units(chosen, size, encoding)["text"].to_list()
+        for check_first in (True, False):
+            calls, inputs, outputs = plan_extraction(
+                [known.tokens(prompts.load("extract_graph_system").text, text) for text in texts],
+                reply_tokens(texts, json=extract.replies == "json_schema"),
+                rounds=own.gleanings,
+                check_first=check_first,
+                turn=known.tokens(prompts.load("glean_continue").text),
+                seen=known.average("extract", "extract_graph"),
+            )
+            estimates.append(Estimate("gleanings", "extract_graph", extract.name, calls, inputs, outputs))
+    return _priced(name, settings, estimates, text_units=chosen.height)
+
+
+def _priced(name: str, settings: CorpusSettings, estimates: Sequence[Estimate], text_units: int = 0) -> Plan:
     prices = {}
     for one in estimates:
         model = settings.model.for_role(_TASK_OF.get(one.stage, "answer"))
         if price := price_of(model, one.model, OpenAIChatModel(model).connection.url):
             prices[one.model] = price
-    return Plan(name, index.searcher.index.text_chunks.height, estimates, prices)
+    return Plan(name, text_units, list(estimates), prices)
+
+
+def _model(settings: CorpusSettings, section: str, role: RoleName) -> str | None:
+    return settings.model.for_role(role).name if settings.asks_model(section) else None
+
+
+def _methods_asking(settings: CorpusSettings) -> set[str]:
+    """The search methods to compare of which an engine asks a model, be it that of another section."""
+    own = settings.section(QuestionSettings).methods
+    sections = {method: {tasks()[task].section for task in methods()[method].tasks} for method in own}
+    return {method for method, needed in sections.items() if any(map(settings.asks_model, needed))}
 
 
 def _size(
-    name: str,
-    store: CorpusStore,
-    settings: CorpusSettings,
-    index: CorpusIndex,
-    warehouse: Warehouse,
-    scope: EvaluationScope,
+    name: str, settings: CorpusSettings, places: PlanPlaces, scope: EvaluationScope | None = None
 ) -> EvaluationSize:
-    own = settings.section(QuestionSettings)
+    store, warehouse = places.corpora, places.warehouse
+    searcher = CorpusIndex.open(name, corpora=store, warehouse=warehouse).searcher
+    own, judged = settings.section(QuestionSettings), settings.section(EvaluationSettings)
     listed = questions_of(store.folder(name), own)
     written = asks_personas(own, listed)
-    documents = (
-        min(own.testset.documents, index.searcher.index.documents.height) if own.testset.enabled else 0
-    )
+    documents = min(own.testset.documents, searcher.index.documents.height) if own.testset.enabled else 0
     testset = documents * own.testset.per_document
     count = len(listed) + testset + (own.personas * own.tasks * own.per_task if written else 0)
-    sampled = min(scope.sample_of(settings) or count, count)
+    sampled = min((scope or EvaluationScope()).sample_of(settings) or count, count)
     answers = warehouse.read_if_present(tables.ANSWERS, name)
     known = answers is not None and not answers.is_empty()
     references = sum(one.reference is not None for one in listed) + testset
-
-    def model(section: str, role: str) -> str | None:
-        return settings.model.for_role(role).name if settings.asks_model(section) else None
-
+    asking, chunks = _methods_asking(settings), searcher.index.text_chunks
+    silent = MethodSize(exactly(0), exactly(0))
+    described = 0.0 if settings.description else own.sampled_units * _mean(chunks, pl.col("tokens"))
     return EvaluationSize(
         questions=count,
         written=written,
         personas=own.personas,
         tasks=own.tasks,
         documents=documents,
-        document_tokens=_shown(index.searcher.index, own.testset.context_tokens),
-        ways={method: index.searcher.size(method) for method in own.methods},
+        document_tokens=_shown(searcher.index, own.testset.context_tokens),
+        ways={method: searcher.size(method) if method in asking else silent for method in own.methods},
         sampled=sampled,
-        criteria=len(settings.section(EvaluationSettings).criteria),
-        replicates=settings.section(EvaluationSettings).replicates,
+        criteria=len(judged.criteria),
+        replicates=judged.replicates,
         with_reference=min(references, sampled),
-        families=len(settings.section(EvaluationSettings).metrics),
-        reasons=settings.section(EvaluationSettings).reasons,
-        writer=model("questions", "answer"),
-        testset_writer=model("questions", "testset"),
-        answerer=model("search", "answer"),
-        judge=model("evaluation", "judge"),
+        families=len(judged.metrics),
+        reasons=judged.reasons,
+        writer=_model(settings, "questions", "answer"),
+        testset_writer=_model(settings, "questions", "testset"),
+        answerer=settings.model.for_role("answer").name if asking else None,
+        judge=_model(settings, "evaluation", "judge"),
         sentences=_mean(answers, pl.col("statements")) if known else None,
         answer_tokens=_mean(answers, pl.col("text").str.len_chars() / 4) if known else None,
+        described=described,
+        corpus_tokens=int(chunks["tokens"].sum()),
     )
 
 
 def _shown(index: IndexSnapshot, most: int) -> float:
     """Tokens of an average document, as far as they are shown."""
     tokens = index.text_chunks.group_by("document_id").agg(pl.col("tokens").sum().clip(upper_bound=most))
-    return float(tokens.select(pl.col("tokens").mean()).item() or 0.0)
+    return _mean(tokens, pl.col("tokens"))
 
 
-def _mean(answers: pl.DataFrame | None, value: pl.Expr) -> float | None:
-    return None if answers is None else float(answers.select(value.mean()).item())
+def _mean(rows: pl.DataFrame | None, value: pl.Expr) -> float:
+    return 0.0 if rows is None else float(rows.select(value.mean()).item() or 0.0)

@@ -49,6 +49,12 @@ def sample_documents(documents: pl.DataFrame, text_chunks: pl.DataFrame, most_to
     return documents.filter(pl.col("document_id").is_in(chosen))
 
 
+def study_units(documents: pl.DataFrame, size: int, encoding: str) -> pl.DataFrame:
+    """Return the text units of documents at a size in tokens."""
+    overlap = min(_OVERLAP, size - 1)
+    return cut_text_units(documents, strategy="tokens", size=size, overlap=overlap, encoding=encoding)
+
+
 def extraction_counts(
     documents: pl.DataFrame,
     extractor_of: Callable[[Mode], GraphExtractor],
@@ -75,8 +81,7 @@ def extraction_counts(
     """
     rows: list[dict[str, Any]] = []
     for size in sizes:
-        overlap = min(_OVERLAP, size - 1)
-        chunks = cut_text_units(documents, strategy="tokens", size=size, overlap=overlap, encoding=encoding)
+        chunks = study_units(documents, size, encoding)
         units = [TextUnit(*row) for row in chunks.select("text_unit_id", "text").iter_rows()]
         modes: tuple[Mode, ...] = ("checked", "forced")
         for mode in modes:

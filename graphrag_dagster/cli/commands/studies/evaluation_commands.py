@@ -7,12 +7,17 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline_of
+from graphrag_dagster.apps.evaluation.inference.judge_reliability import verdict_counts
 from graphrag_dagster.apps.evaluation.inference.measure_names import measure
-from graphrag_dagster.apps.evaluation.inference.verdict import headline, main_measure
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import NOT_KNOWN
 from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
-from graphrag_dagster.apps.evaluation.stages.evaluation_plan import plan_evaluation_of
+from graphrag_dagster.apps.evaluation.stages.evaluation_plan import (
+    plan_evaluation_of,
+    plan_gleanings_of,
+    plan_windows_of,
+)
 from graphrag_dagster.apps.evaluation.tables import (
     ANSWER_SENTENCES,
     CONDITION_COSTS,
@@ -23,10 +28,11 @@ from graphrag_dagster.apps.evaluation.tables import (
     THEME_REASONS,
     THEMES,
     VERDICTS,
+    WINDOW_JUDGEMENTS,
     WINDOW_WIN_RATES,
 )
 from graphrag_dagster.cli.commands.corpus.show_commands import sizes_table
-from graphrag_dagster.cli.commands.plan_commands import plan_json, print_estimates
+from graphrag_dagster.cli.commands.plan_commands import agree_to_spend, print_plan
 from graphrag_dagster.cli.commands.studies.answer_commands import missing_answers, require_questions
 from graphrag_dagster.cli.console import OUT, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
@@ -46,6 +52,7 @@ from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
     verdict,
 )
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
+from graphrag_dagster.systems.lego.search.lego_estimates import plan_path_study_of
 from graphrag_dagster.systems.lego.studies.path_study import variants_side_by_side
 from graphrag_dagster.systems.lego.tables import PATH_STUDY, PATH_SUMMARY
 
@@ -61,6 +68,8 @@ _STUDY_TABLES = {
     "context": CONTEXT_METRICS,
     "paths": PATH_STUDY,
 }
+#: What studies ask of models; the others ask none.
+_STUDY_PLANS = {"gleanings": plan_gleanings_of, "windows": plan_windows_of, "paths": plan_path_study_of}
 #: Names of columns that are too long for 80 characters.
 _SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
 #: Measures of paths in words that are short enough.
@@ -85,6 +94,7 @@ def evaluate_corpus(
     sample: int | None,
     budget: RunBudget,
     plan_only: bool,
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Run the job ``evaluate`` for a corpus, and print whether the graph helps there.
@@ -97,17 +107,12 @@ def evaluate_corpus(
     """
     store = CorpusStore()
     require_questions(store, name)
-    plan = plan_evaluation_of(name, EvaluationScope(sample=sample))
-    if plan_only and as_json:
-        print_json(plan_json(plan))
-        return 0
-    if not as_json:
-        if plan.estimates:
-            print_estimates(f"{name}: estimate with an empty LLM cache", plan)
-        else:
-            OUT.say(f"{escape(name)}: no model is used; nothing will be judged")
+    plan = plan_evaluation_of(name, scope=EvaluationScope(sample=sample))
     if plan_only:
+        print_plan(plan, as_json=as_json)
         return 0
+    limit = store.settings(name).section(EvaluationSettings).max_tokens
+    agree_to_spend(plan, budget, limit, yes=yes, as_json=as_json)
     ran = run_watched(
         name, "evaluate", budget, resources={"scope": {"sample": sample}} if sample else None, as_json=as_json
     )
@@ -120,15 +125,11 @@ def _summarise(name: str, ran: RunOutcome, *, as_json: bool) -> int:
     verdicts = warehouse.read(VERDICTS, name)
     costs = warehouse.read(CONDITION_COSTS, name)
     sizes = warehouse.read_if_present(tables.CONTEXT_SIZES, name)
-    tested = warehouse.read(SIGNIFICANCE, name)
-    main = main_measure(verdicts)
-    questions = tested.filter(pl.col("measure") == main)["questions"].max() if main else 0
-    judged = not warehouse.read(JUDGEMENTS, name).is_empty()
-    told = headline(
+    told = headline_of(
         verdicts,
-        questions=int(str(questions or 0)),
-        judged=judged,
-        baseline=settings.section(EvaluationSettings).baseline,
+        warehouse.read(SIGNIFICANCE, name),
+        warehouse.read(JUDGEMENTS, name),
+        settings.section(EvaluationSettings).baseline,
     )
     page = report_folder(warehouse, name) / "report.html"
     missing = _missing(warehouse, name)
@@ -229,12 +230,15 @@ def write_report(name: str, out: Path | None) -> None:
         OUT.say(f"figure: {escape(str(figure))}")
 
 
-def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> None:
+def run_study(name: str, study: str, budget: RunBudget, *, yes: bool, as_json: bool) -> None:
     """Run a study for a corpus, and print its table.
 
     Raises:
         GraphragError: names the problem and the fix.
     """
+    limit = CorpusStore().settings(name).section(EvaluationSettings).max_tokens
+    if plan := _STUDY_PLANS.get(study):
+        agree_to_spend(plan(name), budget, limit, yes=yes, as_json=as_json)
     run_watched(name, _STUDIES[study], budget, as_json=as_json)
     made = Warehouse().read(_STUDY_TABLES[study], name)
     counted = _improvements(name, made) if study == "context" else None
@@ -258,9 +262,20 @@ def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> Non
         for (part,), rows in made.group_by(["part"], maintain_order=True):
             _print_variants(f"{name}: {part}", variants_side_by_side(rows))
         return
+    if study == "windows":
+        _print_reliability(name)
     OUT.print(_study_table(f"{name}: {study}", made))
-    if study == "windows" and made.is_empty():
+
+
+def _print_reliability(name: str) -> None:
+    """Print what win rates of context windows are worth."""
+    counts = verdict_counts(Warehouse().read(WINDOW_JUDGEMENTS, name))
+    if not counts.verdicts:
         OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")
+    elif counts.doubt:
+        OUT.warn(f"nothing can be said on windows: {counts.doubt}")
+    elif counts.unusable:
+        OUT.warn(f"{counts.unusable:,} of {counts.verdicts:,} verdicts had no usable reply and count as ties")
 
 
 def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:

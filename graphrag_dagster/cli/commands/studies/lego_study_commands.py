@@ -6,7 +6,8 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.cli.commands.plan_commands import plan_json, print_estimates
+from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
+from graphrag_dagster.cli.commands.plan_commands import agree_to_spend, print_plan
 from graphrag_dagster.cli.console import OUT, number, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget
@@ -39,7 +40,7 @@ _CELLS = ("instance", "measure", "mean")
 _CALLS = tuple(f"calls_{module}" for module in MODULES)
 
 
-def run_paths(name: str, budget: RunBudget, *, plan_only: bool, as_json: bool) -> int:
+def run_paths(name: str, budget: RunBudget, *, plan_only: bool, yes: bool, as_json: bool) -> int:
     """Run the job ``paths`` for a corpus, and print what its instances are worth.
 
     Returns:
@@ -52,16 +53,11 @@ def run_paths(name: str, budget: RunBudget, *, plan_only: bool, as_json: bool) -
     store, warehouse = CorpusStore(), Warehouse()
     require_questions(store.settings(name).section(PathSettings), name)
     plan = plan_paths_of(name)
-    if plan_only and as_json:
-        print_json(plan_json(plan))
-        return 0
-    if not as_json:
-        if plan.estimates:
-            print_estimates(f"{name}: estimate with an empty LLM cache", plan)
-        elif plan_only:
-            OUT.say(f"{escape(name)}: no model is asked")
     if plan_only:
+        print_plan(plan, as_json=as_json)
         return 0
+    limit = store.settings(name).section(EvaluationSettings).max_tokens
+    agree_to_spend(plan, budget, limit, yes=yes, as_json=as_json)
     ran = run_watched(name, "paths", budget, as_json=as_json)
     return _summarise(name, warehouse, ran.run_id, as_json=as_json)
 

@@ -27,6 +27,10 @@ IO_MANAGER = resource_key("io_manager")
 WITH_ALL_BELOW = {"graphrag/asked_for": "all below"}
 
 
+#: Name of the job of assets that are materialised without a job, from the UI or by a backfill.
+IMPLICIT_JOB = "__ASSET_JOB"
+
+
 #: Some corpus should be published every other day. Dagster considers the latest materialisation of an asset,
 #: of any corpus.
 FRESH = FreshnessPolicy.time_window(fail_window=timedelta(days=7), warn_window=timedelta(days=2))

@@ -22,6 +22,8 @@ _MEMORY = resource_key("memory")
 CORPUS_TAG, CALLS_TAG, TOKENS_TAG, USD_TAG = (
     f"graphrag/{name}" for name in (str(CORPUS.name), "calls", "tokens", "usd")
 )
+#: Tokens that what a run beyond the index asks of models may need: at least, expected, at most.
+ESTIMATE_TAG = "graphrag/estimated_tokens"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,14 @@
 """Estimated model calls of the question files of a corpus, and of one question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from graphrag_dagster.kernel.catalogue.registry import tasks
 from graphrag_dagster.kernel.models.cache.usage_account import price_of
 from graphrag_dagster.kernel.models.call_estimates import Estimate, MethodSize, Plan, Range, exactly
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.plan_inputs import KnownReplies
+from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.api import one_call
@@ -25,22 +24,43 @@ _ANSWERED = Range(5, 60, 512)
 _JUDGED = Range(1, 20, 200)
 
 
-def plan_paths_of(name: str) -> Plan:
+def plan_paths_of(name: str, places: PlanPlaces | None = None) -> Plan:
     """Return what the instances of a corpus ask of models if nothing is cached of it yet.
 
     Raises:
         GraphragError: its settings or its files of questions cannot be used.
     """
-    store = CorpusStore()
-    settings = store.settings(name)
+    places = places or PlanPlaces()
+    store, settings = places.corpora, places.corpora.settings(name)
     if not settings.asks_model("paths"):
         return Plan(name, 0)
-    known = KnownReplies(settings.model, get_tokenizer(settings.text_units.encoding).count)
-    asked = questions_to_ask(
-        questions_of(store.folder(name), settings.section(PathSettings)), settings.section(PathSettings)
-    )
-    estimates = list(_estimates(settings, asked, known))
-    prices = {}
+    own = settings.section(PathSettings)
+    asked = questions_to_ask(questions_of(store.folder(name), own), own)
+    return _priced(name, settings, _estimates(settings, places, own.recipes(), asked))
+
+
+def plan_path_study_of(name: str, places: PlanPlaces | None = None) -> Plan:
+    """Return what the study of paths asks of models if nothing is cached of it yet.
+
+    Raises:
+        GraphragError: its settings or its files of questions cannot be used.
+    """
+    # The study, beside which estimates are light.
+    from graphrag_dagster.systems.lego.studies.path_study import recall_variants, switch_variants
+
+    places = places or PlanPlaces()
+    store, settings = places.corpora, places.corpora.settings(name)
+    if not settings.asks_model("paths"):
+        return Plan(name, 0)
+    own = settings.section(PathSettings)
+    able = [one for one in questions_of(store.folder(name), own) if one.asked and one.answers]
+    recipes = [one.recipe for one in (*recall_variants(own), *switch_variants(own))]
+    estimates = _estimates(settings, places, recipes, able[: own.studied])
+    return _priced(name, settings, (one for one in estimates if one.task != "path_judge"))
+
+
+def _priced(name: str, settings: CorpusSettings, planned: Iterable[Estimate]) -> Plan:
+    estimates, prices = list(planned), {}
     for one in estimates:
         model = settings.model.for_role(tasks()[one.task].role)
         if price := price_of(model, one.model, OpenAIChatModel(model).connection.url):
@@ -76,9 +96,10 @@ def selections(recipe: Recipe, seeds: int) -> Range:
 
 
 def _estimates(
-    settings: CorpusSettings, asked: Sequence[GoldQuestion], known: KnownReplies
+    settings: CorpusSettings, places: PlanPlaces, recipes: Sequence[Recipe], asked: Sequence[GoldQuestion]
 ) -> Iterator[Estimate]:
-    recipes = settings.section(PathSettings).recipes()
+    tokenizer = get_tokenizer(settings.text_units.encoding)
+    known = KnownReplies(settings.model, tokenizer.count, places.memory.database())
     prompt = {task: _prompt(known, task) for task in ("path_selector", "path_answerer", "path_judge")}
     seeds = [max(len(one.entities), 1) for one in asked]
     for recipe in recipes:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.systems.lego.search.reasoning_paths import Outcome
 from graphrag_dagster.systems.lego.studies.answer_metrics import (
     ANSWER_MEASURES,
@@ -127,19 +126,17 @@ def judged_answers(questions: pl.DataFrame, answers: pl.DataFrame, judge: PathJu
         GivenAnswer(question, tuple(right), text)
         for question, right, text in rows.select("question", "answers", "text").iter_rows()
     ]
-    found = []
-    with stage("Judging answers from paths", len(given)) as running:
-        verdicts = judge.check(given)
-        keys = rows.select("question_id", "instance").iter_rows()
-        for (question_id, instance), verdict in zip(keys, verdicts, strict=True):
-            found.append(
-                {
-                    "question_id": question_id,
-                    "instance": instance,
-                    "correct": verdict.correct,
-                    "problem": verdict.problem,
-                    "engine": judge.engine,
-                }
-            )
-            running.advance()
-    return PATH_JUDGEMENTS.frame(found)
+    # Instances often give the same answer; it is asked about once, also where no reply can be used.
+    distinct = list(dict.fromkeys(given))
+    checked = dict(zip(distinct, judge.check(distinct), strict=True))
+    keys = rows.select("question_id", "instance").iter_rows()
+    return PATH_JUDGEMENTS.frame(
+        {
+            "question_id": question_id,
+            "instance": instance,
+            "correct": checked[one].correct,
+            "problem": checked[one].problem,
+            "engine": judge.engine,
+        }
+        for (question_id, instance), one in zip(keys, given, strict=True)
+    )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     measure,
     money,
@@ -20,7 +21,6 @@ from graphrag_dagster.apps.evaluation.inference.paired_tests import pairwise
 from graphrag_dagster.apps.evaluation.inference.verdict import (
     best_with_graph,
     contrasts,
-    headline,
     main_measure,
     verdicts,
 )
@@ -382,6 +382,102 @@ def test_headline_says_when_there_are_few_questions_or_nothing() -> None:
     )
     assert spoken(against("claims", "TS", "SS", 2.0)) == nothing
     assert headline(None, questions=0, judged=False, baseline="basic").count("basic") == 1
+
+
+def judging(*winners: str | None, firsts: Sequence[str] = ("C2", "SS")) -> pl.DataFrame:
+    """Judgements on C2 and SS by every criterion; ``unusable`` and ``same`` stand for what has no winner."""
+    rows = [
+        {
+            "condition_a": "C2",
+            "condition_b": "SS",
+            "criterion": criterion,
+            "first": firsts[at % len(firsts)],
+            "winner": None if winner in ("unusable", "same") else winner,
+            "problem": "the reply is empty" if winner == "unusable" else None,
+            "model": None if winner == "same" else "judge",
+        }
+        for criterion in CRITERIA
+        for at, winner in enumerate(winners)
+    ]
+    types = {"winner": pl.String, "problem": pl.String, "model": pl.String}
+    return pl.DataFrame(rows, schema_overrides=types)
+
+
+EVEN = tuple(against(one, "C2", "SS", 2.0, 0.7) for one in CRITERIA)
+ALTERNATING = ("C2", "SS")
+
+
+@pytest.mark.parametrize(
+    ("judgements", "why"),
+    [
+        (
+            judging(*["unusable"] * 55, *["C2", "SS"] * 10),
+            "220 of 300 verdicts had no usable reply of the judge.",
+        ),
+        (judging(*["unusable"] * 75), "300 of 300 verdicts had no usable reply of the judge."),
+        (judging(*[None] * 75), "the judge called 300 of 300 comparisons a tie."),
+        (judging(*[None] * 74, "C2"), "the judge called 296 of 300 comparisons a tie."),
+        (
+            judging(*ALTERNATING * 37, firsts=ALTERNATING),
+            "the answer shown first won 100 % of 296 decided verdicts, so the judge goes by the place, not by the "
+            "answer.",
+        ),
+        (
+            judging(*ALTERNATING * 37, firsts=("SS", "C2")),
+            "the answer shown second won 100 % of 296 decided verdicts, so the judge goes by the place, not by "
+            "the answer.",
+        ),
+    ],
+)
+def test_verdicts_of_no_use_bear_no_conclusion(judgements: pl.DataFrame, why: str) -> None:
+    rows = verdicts(frame(*EVEN), CONDITIONS, judgements=judgements)
+    assert set(rows["outcome"]) == {"unknown"}
+    assert all(text.startswith("Nothing can be said of C2 and SS on") for text in rows["statement"])
+    told = headline(rows, questions=15, judged=True, judgements=judgements)
+    assert told == f"Nothing can be said on whether the graph helps: {why}"
+
+
+@pytest.mark.parametrize(
+    "judgements",
+    [
+        judging(*["unusable"] * 5, *["C2", "SS", "SS", "C2"] * 5),
+        judging(*["same"] * 75),
+        judging(*[None] * 20, *["C2", "SS", "SS", "C2"] * 5),
+        judging("C2", "SS", "C2"),
+    ],
+)
+def test_some_lost_or_even_verdicts_leave_the_conclusion(judgements: pl.DataFrame) -> None:
+    rows = verdicts(frame(*EVEN), CONDITIONS, judgements=judgements)
+    assert set(rows["outcome"]) == {"no difference"}
+    told = headline(rows, questions=25, judged=True, judgements=judgements)
+    assert told.startswith("No difference was found")
+    lost = judgements["problem"].is_not_null().sum()
+    assert ("20 of 100 verdicts had no usable reply of the judge and count as ties." in told) == bool(lost)
+
+
+def test_one_criterion_of_no_use_is_named() -> None:
+    judgements = judging(*["C2", "C2", "C2", "SS"] * 10).with_columns(
+        problem=pl.when(pl.col("criterion") == "directness").then(pl.lit("empty")),
+        winner=pl.when(pl.col("criterion") != "directness").then("winner"),
+    )
+    rows = verdicts(frame(COMPREHENSIVE, INDIRECT), CONDITIONS, judgements=judgements)
+    told = headline(rows, questions=25, judged=True, judgements=judgements)
+    assert told == (
+        "Yes: on this corpus the judge prefers C2 to SS on comprehensiveness (C2 wins 72 %). On directness nothing "
+        "can be said: the judge's verdicts are of no use there. 40 of 160 verdicts had no usable reply of the judge "
+        "and count as ties."
+    )
+
+
+@pytest.mark.parametrize(
+    ("questions", "pairs", "unknown"), [(1, 1, True), (5, 1, True), (6, 1, False), (8, 15, True)]
+)
+def test_too_few_questions_for_any_test(questions: int, pairs: int, unknown: bool) -> None:
+    row = {**against("claims", "C2", "SS", 2.0, 1.0, zeros=0), "questions": questions}
+    others = [{**row, "condition_a": f"X{number}"} for number in range(pairs - 1)]
+    made = verdicts(frame(row, *others), CONDITIONS)
+    assert (made["outcome"][0] == "unknown") == unknown
+    assert ("too few for a test to find any difference" in made["statement"][0]) == unknown
 
 
 def test_best_way_with_the_graph_is_chosen_by_the_main_measure() -> None:

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,11 +108,34 @@ def test_verdicts_come_in_the_order_of_the_comparisons_and_replicates_are_calls_
         for n in range(9)
         for replicate in (0, 1)
     ]
-    with ScriptedEndpoint(longer_judge, together=12) as endpoint:
+    with ScriptedEndpoint(longer_judge, together=6) as endpoint:
         told = judge(model_of(endpoint), *asked)
     assert [one.winner for one in told] == [2, 2, 0, 0, 1, 1] * 3
     assert len(endpoint.chats) == 12
-    assert endpoint.max_in_flight == 12
+    assert endpoint.max_in_flight == 6
+
+
+@pytest.mark.parametrize("reply", ["no verdict", '{"reason": "Hm."}', ""])
+def test_a_prompt_without_a_usable_reply_is_not_asked_for_each_replicate(
+    model_of: Callable[..., Any], reply: str
+) -> None:
+    def script(body: dict[str, Any]) -> Any:
+        return reply if "Q1?" in body["messages"][1]["content"] else verdict(1)
+
+    asked = [
+        AnswerPair(f"Q{n}?", *answers, "diversity", replicate)
+        for n in range(2)
+        for answers in (("a", "b"), ("b", "a"))
+        for replicate in range(9)
+    ]
+    with ScriptedEndpoint(script) as endpoint:
+        told = judge(model_of(endpoint), *asked)
+        sent = Counter(chat.body["messages"][1]["content"] for chat in endpoint.chats)
+    assert [one.problem is None for one in told] == [True] * 18 + [False] * 18
+    assert len({one.problem for one in told[18:]}) == 1
+    lost = [count for prompt, count in sent.items() if "Q1?" in prompt]
+    assert len(lost) == 2
+    assert max(lost) <= 5
 
 
 def test_identical_answers_are_a_tie_without_a_call(model_of: Callable[..., Any]) -> None:

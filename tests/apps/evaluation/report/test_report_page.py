@@ -12,13 +12,14 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.apps.evaluation.inference.headline import headline
 from graphrag_dagster.apps.evaluation.inference.paired_tests import (
     PairTest,
     pairwise,
     pairwise_scores,
     shapiro_wilk,
 )
-from graphrag_dagster.apps.evaluation.inference.verdict import headline, verdicts
+from graphrag_dagster.apps.evaluation.inference.verdict import verdicts
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import comparisons as planned
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
 from graphrag_dagster.apps.evaluation.report.published_figures import published_context_table
@@ -610,11 +611,26 @@ def test_headline_stands_first(judged: ReportData) -> None:
     assert judged.verdicts is not None
     first = section(page, "answer").select_one(".headline")
     assert first is not None
-    assert first.get_text() == headline(judged.verdicts, questions=24, judged=True)
+    told = headline(judged.verdicts, questions=24, judged=True, judgements=judged.judgements)
+    assert first.get_text() == told
     assert first.get_text().startswith("Yes, at the price of directness")
     tiles = [one.get_text(" ") for one in section(page, "answer").select(".tile")]
-    assert 3 <= len(tiles) <= 5
+    assert 3 <= len(tiles) <= 6
+    assert tiles[1].startswith("14 of 2,880")
     assert "9.3 ×" in tiles[-1]
+
+
+def test_a_judge_without_usable_replies_is_no_draw(judged: ReportData) -> None:
+    assert judged.judgements is not None
+    silent = judged.judgements.with_columns(
+        winner=pl.lit(None, pl.String), score_a=50.0, problem=pl.lit("the reply is empty")
+    )
+    page = render(replace(judged, judgements=silent, verdicts=None))
+    answer = section(page, "answer").get_text(" ")
+    assert "Nothing can be said on whether the graph helps: 2,880 of 2,880 verdicts had no usable" in answer
+    assert "of comparisons on comprehensiveness won by" not in answer.replace("? of comparisons", "")
+    cells = _cells(page, "Comparisons won against SS")
+    assert "unknown" in cells["comprehensiveness"][1]
 
 
 def test_without_a_judge_nothing_is_called_by_the_papers_names(extractive: ReportData) -> None:

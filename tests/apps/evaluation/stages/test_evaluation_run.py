@@ -1,3 +1,4 @@
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +7,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
+from graphrag_dagster.apps.evaluation.stages.evaluation_plan import plan_answers_of
 from graphrag_dagster.apps.evaluation.tables import (
     ANSWER_CLAIMS,
     ANSWER_MEASURES,
@@ -83,7 +85,7 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     coast: Path, home: Path, run: Run
 ) -> None:
     prepare(coast, EXTRACTIVE)
-    told = json.loads(done(run, "evaluate", "coast", "--json"))
+    told = json.loads(done(run, "evaluate", "coast", "--yes", "--json"))
     assert told["headline"].startswith("Unknown: no model has judged")
     assert read(QUESTIONS)["origin"].to_list() == ["written"] * 8
     assert read(tables.ANSWERS).height == 24
@@ -119,7 +121,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     assert not endpoint.requests
     assert stages["judgements"]["calls"]["expected"] == 3 * 4 * 2 * 3
     assert stages["themes"]["calls"]["expected"] == 2 * 5
-    told = json.loads(done(run, "evaluate", "coast", "--json"))
+    told = json.loads(done(run, "evaluate", "coast", "--yes", "--json"))
     assert told["missing"] == []
     judged = read(JUDGEMENTS)
     asked = [one for one in endpoint.chats if one.task == "judge_answers"]
@@ -171,10 +173,65 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     all_tables_hold()
     paid = len(endpoint.requests)
     before = {table.full_name: read(table) for table in EVALUATION}
-    done(run, "evaluate", "coast", "--json")
+    done(run, "evaluate", "coast", "--yes", "--json")
     assert len(endpoint.requests) == paid
     for name, frame in before.items():
         assert read(declared_table(name)).equals(frame), name
+
+
+class Terminal(io.StringIO):
+    """Standard input at which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+COMMANDS = (
+    ("evaluate",),
+    ("answer",),
+    ("study", "gleanings"),
+    ("study", "windows"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_what_goes_beyond_the_index_is_not_paid_for_unasked(
+    coast: Path,
+    endpoint: ScriptedEndpoint,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+) -> None:
+    name, *more = command
+    settings = JUDGED.format(url=endpoint.url).replace("evaluation: {", "evaluation: {max_tokens: 1234567, ")
+    prepare(coast, settings + "extraction: {engine: llm}\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    ended, out, err = run(name, "coast", *more)
+    assert ended == 1
+    assert "model" in out
+    assert len(err.splitlines()) == 1
+    assert "it stops at 1,234,567 tokens" in err
+    assert "--yes runs it" in err
+    ended, _, err = run(name, "coast", *more, "--max-tokens", "3")
+    assert "it stops at 3 tokens; by the estimate that is too little" in err
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    ended, _, err = run(name, "coast", *more)
+    assert ended == 1
+    assert "Run it? [y/N]" in err
+    assert "error: nothing was sent" in err
+    assert not endpoint.requests
+
+
+def test_an_engine_of_a_single_method_counts_as_asking(
+    coast: Path, endpoint: ScriptedEndpoint, run: Run
+) -> None:
+    model = f'model: {{base_url: "{endpoint.url}", name: scripted}}\n'
+    answered = "questions: {write: never, ask: [Who met Selma Dray?], methods: [SS, paths]}\n"
+    prepare(coast, answered + model)
+    assert "no model is asked" in done(run, "answer", "coast")
+    prepare(coast, answered + model + "paths: {engine: llm}\n")
+    stages = [one.stage for one in plan_answers_of("coast").estimates]
+    assert stages == ["answers paths"]
 
 
 @pytest.mark.long
@@ -185,7 +242,7 @@ def test_a_judge_that_takes_the_first_is_found_out(coast: Path, endpoint: Script
     endpoint.script = script
     settings = JUDGED.format(url=endpoint.url).replace("metrics: [deepeval, ragas]", "metrics: []")
     prepare(coast, settings.replace("replicates: 3", "replicates: 4"))
-    done(run, "evaluate", "coast", "--sample", "3")
+    told = json.loads(done(run, "evaluate", "coast", "--yes", "--sample", "3", "--json"))
     judged = read(JUDGEMENTS)
     assert judged["question_id"].n_unique() == 3
     bias = read(POSITION_BIAS).filter(pl.col("criterion") == "all").row(0, named=True)
@@ -195,7 +252,9 @@ def test_a_judge_that_takes_the_first_is_found_out(coast: Path, endpoint: Script
     assert (decided["winner"] == decided["first"]).all()
     assert set(read(WIN_RATES)["win_rate"]) == {50.0}
     assert not read(SIGNIFICANCE).filter(pl.col("measure") == "directness")["significant"].any()
-    assert set(read(VERDICTS).filter(pl.col("measure") == "directness")["outcome"]) == {"no difference"}
+    assert set(read(VERDICTS).filter(pl.col("measure") == "directness")["outcome"]) == {"unknown"}
+    assert "so the judge goes by the place" in told["headline"]
+    assert told["headline"] in Path(told["report"]).read_text("utf-8").replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.long
@@ -213,12 +272,14 @@ def test_verdicts_that_cannot_be_used_are_ties_and_told(
             "methods: [C0, SS, local]", "methods: [C0, SS]"
         ),
     )
-    told = json.loads(done(run, "evaluate", "coast", "--json", code=3))
+    told = json.loads(done(run, "evaluate", "coast", "--yes", "--json", code=3))
     judged = read(JUDGEMENTS)
     lost = judged.filter(pl.col("problem").is_not_null())
     assert lost.height > 0
     assert lost["winner"].null_count() == lost.height
     assert any("judgements count as ties" in line for line in told["missing"])
+    assert told["headline"].startswith("Nothing can be said on whether the graph helps: ")
+    assert "nothing can be said on windows: " in done(run, "study", "coast", "windows", "--yes")
 
 
 @pytest.mark.long
@@ -226,21 +287,21 @@ def test_the_studies_compare_chunk_sizes_and_windows(
     coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:
     prepare(coast, EXTRACTIVE)
-    rows = json.loads(done(run, "study", "coast", "gleanings", "--json"))["rows"]
+    rows = json.loads(done(run, "study", "coast", "gleanings", "--yes", "--json"))["rows"]
     assert [(row["chunk_size"], row["gleanings"]) for row in rows] == [(40, 0), (80, 0)]
-    assert "no model judged" in done(run, "study", "coast", "windows")
+    assert "no model judged" in done(run, "study", "coast", "windows", "--yes")
     assert read(WINDOW_ANSWERS).height == 6
     model = f'\nmodel: {{base_url: "{endpoint.url}", name: scripted}}\nengine: llm\n'
     settings = EXTRACTIVE.replace("questions: 3", "questions: 3, gleanings: 2") + model
     (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
-    done(run, "study", "coast", "gleanings", "--json")
+    done(run, "study", "coast", "gleanings", "--yes", "--json")
     counts = read(EXTRACTION_COUNTS)
     assert counts.height == 2 * 2 * 3
     for _, line in counts.sort("gleanings").group_by("chunk_size", "mode"):
         assert line["entities"].is_sorted()
         assert (line["distinct_entities"] <= line["entities"]).all()
     assert (counts["distinct_entities"] < counts["entities"]).any()
-    done(run, "study", "coast", "windows", "--json")
+    done(run, "study", "coast", "windows", "--yes", "--json")
     rates = read(WINDOW_WIN_RATES)
     assert set(rates["window"]) == {"300", "600"}
     for _, both in rates.group_by("criterion"):

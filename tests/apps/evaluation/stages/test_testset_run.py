@@ -56,7 +56,7 @@ def read(table: tables.Table) -> pl.DataFrame:
 
 
 def evaluated(run: Run, *arguments: str, code: int = 0) -> dict[str, Any]:
-    ended, out, err = run("evaluate", "coast", "--json", *arguments)
+    ended, out, err = run("evaluate", "coast", "--yes", "--json", *arguments)
     assert ended == code, out + err
     told: dict[str, Any] = json.loads(out)
     return told
@@ -214,7 +214,7 @@ def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_abou
     (coast / "corpus.yaml").write_text(
         settings.replace("documents: 3", "documents: 9") + "\ndescription: Of a coast.\n", encoding="utf-8"
     )
-    ended, out, err = run("answer", "coast", "--json")
+    ended, out, err = run("answer", "coast", "--yes", "--json")
     assert ended == 3, out + err
     assert json.loads(out)["missing"] == [
         "2 questions of the testset could not be written: see questions.testset_documents"
@@ -230,7 +230,7 @@ def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_abou
         encoding="utf-8",
     )
     endpoint.script = name_pattern_script
-    assert run("answer", "coast", "--json")[0] == 0
+    assert run("answer", "coast", "--yes", "--json")[0] == 0
     assert read(TESTSET_DOCUMENTS).height == 2
 
 
@@ -247,6 +247,6 @@ def test_what_only_a_model_can_do_is_refused_without_one(
     coast: Path, run: Run, settings: str, mend: str
 ) -> None:
     (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
-    code, out, err = run("evaluate", "coast")
+    code, out, err = run("evaluate", "coast", "--yes")
     assert code == 1
     assert mend in " ".join((out + err).split())

@@ -145,5 +145,35 @@ def test_a_value_without_a_place_or_of_no_use_leaves_the_file(tmp_path: Path) ->
     assert [one.name for one in tmp_path.iterdir()] == ["corpus.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a: 1\r\n# x\r\nengine: llm\r\n", b"a: 1\r\n# x\r\nengine: extractive\r\n"),
+        (b"\xef\xbb\xbfengine: llm\n", b"\xef\xbb\xbfengine: extractive\n"),
+        (b"engine: llm # one\r\n# two\n", b"engine: extractive # one\r\n# two\n"),
+        (b"# x\r\n", b"# x\r\nengine: extractive\r\n"),
+    ],
+)
+def test_bytes_around_a_value_stay(tmp_path: Path, before: bytes, after: bytes) -> None:
+    own, link = tmp_path / "own.yaml", tmp_path / "corpus.yaml"
+    own.write_bytes(before.replace(b"a: 1", b"description: x"))
+    own.chmod(0o640)
+    link.symlink_to(own)
+    write_settings(tmp_path, {"engine": "extractive"})
+    assert own.read_bytes().replace(b'"extractive"', b"extractive") == after.replace(
+        b"a: 1", b"description: x"
+    )
+    assert link.is_symlink()
+    assert own.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("content", ["engine: caf\u00e9".encode("latin-1"), b"a: [1\n", b"a: b: c\n"])
+def test_a_file_that_cannot_be_read_is_one_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "corpus.yaml").write_bytes(content)
+    with pytest.raises(SettingsError, match=r"corpus\.yaml cannot be edited: [^\n]+$"):
+        write_settings(tmp_path, {"engine": "llm"})
+    assert (tmp_path / "corpus.yaml").read_bytes() == content
+
+
 def test_lines_to_paste_are_yaml() -> None:
     assert lines_of({"a.b": 1, "a.c": "x: y", "d": False}) == "a:\n  b: 1\n  c: 'x: y'\nd: false\n"

@@ -84,12 +84,13 @@ def pattern_of(phrase: str, index: IndexSnapshot) -> str:
 
 
 def _words(phrase: str) -> list[str]:
-    signs = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in fold_name(phrase))
+    folded = fold_name(phrase)
+    signs = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in folded)
     return "".join(signs).split()
 
 
 def _spelled(word: str, alike: Mapping[str, str]) -> str:
-    """A folded word, each letter with all that fold_name to it."""
+    """A folded word, each letter with all that fold to it."""
     made, place = "", 0
     while place < len(word):
         part = next(
