@@ -3,13 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from functools import partial
+from itertools import chain, pairwise
 from math import fsum, log
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, things_of_type
 from graphrag_dagster.engines.extractive.sentence_selection import RankedSentence
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.questions.unknown_words import is_one_of_several
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, names_in
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 from graphrag_dagster.kernel.text.languages import ENGLISH, language_of
@@ -22,6 +24,8 @@ _NAME, _WORD = 0.3, 0.42
 _RARE = 5.0
 #: Cosine of two words, and likeness of their spelling of 100, from which one stands for the other.
 _MEANS, _SPELLED = 0.5, 80
+#: Cosine from which it does in a sentence that has all else that is asked.
+_MEANS_BESIDE = 0.3
 #: Digits from which a number is like a name: a year, a type.
 _DIGITS = 3
 #: Letters from which a word may be written as two: "data center".
@@ -60,11 +64,13 @@ def missing_subject(question: str, sentences: Sequence[RankedSentence], embedder
         is_name = stem(word) in names or _is_number(word)
         if frequency[stem(word)] or weight < (_NAME if is_name else _WORD) * fsum(weights):
             continue
-        if _is_one_of_several(word, question):
+        if is_one_of_several(word, question):
             continue
         if not is_name and get_tokenizer("cl100k_base").rarity(word) < _RARE:
             continue
-        if not _is_resembled(word, sorted(frozenset().union(*said)), texts, embedder):
+        if _is_resembled(word, sorted(frozenset().union(*said)), texts, embedder):
+            continue
+        if is_name or not _is_meant(word, asked, said, embedder):
             return word
     return next((one for one in _versions(question) if not _has_version(one, question, texts)), None)
 
@@ -74,23 +80,35 @@ def _is_number(word: str) -> bool:
     return any(map(str.isdigit, word)) and (not word.isdigit() or len(word) >= _DIGITS)
 
 
-def _is_one_of_several(word: str, question: str) -> bool:
-    """Whether a question asks about something beside a word, too: "marmalade and the dockers"."""
-    both = rf"\b{re.escape(word)}\b,? (?:and|or)\b|\b(?:and|or) (?:\w+ )?{re.escape(word)}\b"
-    return re.search(both, question, re.IGNORECASE) is not None
-
-
 def _is_resembled(word: str, vocabulary: Sequence[str], texts: Sequence[str], embedder: Embedder) -> bool:
     if not word.isalpha():
-        return False
+        return word.isdigit() and any(f"{int(word):,}" in text for text in texts)
     from rapidfuzz import fuzz, process
 
     if process.extractOne(word, vocabulary, scorer=fuzz.ratio, score_cutoff=_SPELLED):
         return True
-    if len(word) >= _JOINED and any(word in "".join(words(text)) for text in texts):
+    if len(word) >= _JOINED and any(map(partial(_in_two_words, word), texts)):
         return True
+    return _means(word, vocabulary, embedder, _MEANS)
+
+
+def _in_two_words(word: str, text: str) -> bool:
+    return stem(word) in {stem(one + other) for one, other in pairwise(words(text))}
+
+
+def _is_meant(word: str, asked: Sequence[str], said: Sequence[frozenset[str]], embedder: Embedder) -> bool:
+    """Whether a sentence with all other words of the question has one of a near meaning: "bought", "sold"."""
+    others = {stem(one) for one in asked} - {stem(word)}
+    beside = [one for one in said if others and others <= set(map(stem, one))]
+    vocabulary = sorted(one for one in frozenset().union(*beside) if stem(one) not in others)
+    return _means(word, vocabulary, embedder, _MEANS_BESIDE)
+
+
+def _means(word: str, vocabulary: Sequence[str], embedder: Embedder, least: float) -> bool:
+    if not vocabulary:
+        return False
     (own,) = embedder.embed([word])
-    return bool((cosines(embedder.embed(vocabulary), own) >= _MEANS).any())
+    return bool((cosines(embedder.embed(vocabulary), own) >= least).any())
 
 
 def _versions(question: str) -> Iterator[str]:

@@ -30,10 +30,12 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Engines, Question, Search
 from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
+from graphrag_dagster.kernel.questions.several_questions import MOST_QUESTIONS, TOO_MANY, joined, questions_in
+from graphrag_dagster.kernel.questions.unknown_words import reading_of
 from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
-from graphrag_dagster.kernel.tasks.task_ports import Quote
+from graphrag_dagster.kernel.tasks.task_ports import Quote, Turn
 from graphrag_dagster.kernel.text.languages import language_name
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
 from graphrag_dagster.kernel.text.quotable_sentences import readability
@@ -61,7 +63,7 @@ _FILTERS = {
 _ROWS = {"source": ("text unit",), "entity": ("entity", "entities"), "summary": ("summary", "summaries")}
 
 
-def with_search_summary(search: Search, made: Answer) -> Answer:
+def with_search_summary(search: Search, made: Answer, remark: str = "") -> Answer:
     """Add what was searched to a refusal for lack of results; return any other answer unchanged.
 
     ``nearest`` becomes the sentence that shares the most words with the question. It is found lexically, so
@@ -70,13 +72,14 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
     Args:
         search: the question, over the documents that were searched.
         made: its answer.
+        remark: what else is told, before the nearest passage.
     """
     if not made.refused or made.text != REFUSAL:
         return made
     if not made.method or not search.method.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
     nearest = _nearest_sentence(search, made)
-    told = " ".join(filter(None, (language_note(search, made), _search_summary(search, made))))
+    told = " ".join(filter(None, (language_note(search, made), _search_summary(search, made), remark)))
     text = f"{REFUSAL} {told}"
     return replace(made, text="\n\n".join(filter(None, (text, _describe_nearest(nearest)))), nearest=nearest)
 
@@ -285,6 +288,31 @@ def answer_question(search: Search) -> Answer:
     return answer
 
 
+def _answered(search: Search) -> Answer:
+    """Answer a question by its search method, with what was searched, and notes on documents and language."""
+    answer = with_search_summary(search, answer_question(search))
+    scope_note = search.scope.description if search.scope else None
+    note = "" if answer.refused or not search.method.tables else language_note(search, answer)
+    return replace(answer, why="; ".join(filter(None, (answer.why, scope_note, note))) or None)
+
+
+def _answered_as_read(search: Search) -> Answer:
+    """Answer one question with its misspelt words corrected; refuse it for what no text has."""
+    reading = reading_of(search)
+    search = replace(search, question=replace(search.question, text=reading.text))
+    if reading.missing:
+        return with_search_summary(search, _refusal(search), reading.offer)
+    answer = _answered(search)
+    if answer.refused and reading.offer:
+        answer = replace(answer, text=f"{reading.offer}\n\n{answer.text}")
+    return replace(answer, why="; ".join(filter(None, (reading.note, answer.why))) or None)
+
+
+def _refusal(search: Search, text: str = REFUSAL) -> Answer:
+    engine = search.settings.engine_of("search")
+    return Answer(search.question.text, search.method.name, search.level, text, engine, refused=True)
+
+
 #: Cached restrictions of the snapshot; each may be as large as the whole.
 _KEPT = 4
 
@@ -324,15 +352,30 @@ class Searcher:
         """
         start = monotonic()
         search = self._search(question, engines)
-        answer = with_search_summary(search, answer_question(search))
-        scope_note = search.scope.description if search.scope else None
-        note = "" if answer.refused or not search.method.tables else language_note(search, answer)
+        if answers_are_quotes(self.settings.engine_of("search")):
+            answer = self._by_words(search)
+        else:
+            answer = _answered(search)
         return replace(
             answer,
-            why="; ".join(filter(None, (answer.why, scope_note, note))) or None,
+            question=search.question.text,
             scope=search.scope,
             seconds=round(monotonic() - start, 3),
         )
+
+    def _by_words(self, search: Search) -> Answer:
+        """Answer without a model, which goes by words: each question of a message by itself."""
+        asked = search.question
+        questions = questions_in(asked.text)
+        if not questions and not asked.history:
+            return with_search_summary(search, _refusal(search), "It has no word to look for.")
+        turns, parts = asked.history, []
+        for text in questions[:MOST_QUESTIONS] or [asked.text]:
+            one = replace(search, question=replace(asked, text=text, history=turns))
+            parts.append((text, _answered_as_read(one)))
+            turns = (*turns, Turn(text, ""))
+        parts += [(text, _refusal(search, TOO_MANY)) for text in questions[MOST_QUESTIONS:]]
+        return parts[0][1] if len(parts) == 1 else joined(asked.text, parts)
 
     def size(self, method: str) -> "MethodSize":
         """Estimate the model calls of one question by a search method.
