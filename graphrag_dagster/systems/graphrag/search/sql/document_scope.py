@@ -10,6 +10,7 @@ import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.text.periods import NamedPeriod, impossible_in, periods_in
+from graphrag_dagster.kernel.text.text_similarity import stem
 from graphrag_dagster.systems.graphrag.search.sql.template_slots import types_named
 
 _DAY = timedelta(days=1)
@@ -220,10 +221,16 @@ def _places(index: IndexSnapshot) -> dict[str, bool]:
 
 
 def _rows(index: IndexSnapshot) -> dict[str, str]:
-    """Table-like files by what their rows are called: the name of the file."""
+    """Table-like files by what their rows are called: the name of the file, if no other has it."""
     tables = index.documents.filter(pl.col("row").is_not_null())["path"].unique().to_list()
-    named = [(PurePosixPath(path).stem.casefold(), path) for path in sorted(tables, reverse=True)]
-    return {one: path for stem, path in named for one in (stem, stem.removesuffix("s"))}
+    paths: dict[str, list[str]] = {}
+    for path in tables:
+        name = PurePosixPath(path).stem.casefold()
+        # "incident" is one of incidents, but "new" none of news.
+        for one in {name, name.removesuffix("s")}:
+            if stem(one) == stem(name):
+                paths.setdefault(one, []).append(path)
+    return {one: called[0] for one, called in paths.items() if len(called) == 1}
 
 
 def _formats(index: IndexSnapshot) -> set[str]:
