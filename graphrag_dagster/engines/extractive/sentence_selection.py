@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, numbers_of, things_of_type
-from graphrag_dagster.engines.extractive.doers import doers, verb_asked
+from graphrag_dagster.engines.extractive.doers import Deed, deed_asked, doers
 from graphrag_dagster.engines.extractive.office_holders import Office, holders, office_asked
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.questions.citations import LABELS
@@ -196,19 +196,19 @@ class Marking:
     """What of a sentence may answer a question.
 
     ``wanted``: what the question wants; ``known``: stems of its words, which answer nothing; ``office``: the
-    office whose holder it asks for, ``verb``: what the person did whom it asks for; no other name answers.
+    office whose holder it asks for, ``deed``: what was done by whom it asks for; no other name answers.
     """
 
     wanted: AnswerType
     known: frozenset[str]
     office: Office | None
-    verb: str
+    deed: Deed | None
 
     @classmethod
     def of(cls, question: str, wanted: AnswerType) -> "Marking":
         """Return what may answer a question that wants something."""
         return cls(
-            wanted, frozenset(map(stem, words(question))), office_asked(question), verb_asked(question)
+            wanted, frozenset(map(stem, words(question))), office_asked(question), deed_asked(question)
         )
 
 
@@ -231,8 +231,8 @@ def answering_words(sentence: str, marking: Marking, types: Mapping[str, str] = 
         things = numbers_of(said, wanted.noun)
     else:
         things = things_of_type(wanted.kind, said, wanted.noun, types)
-        if wanted.kind == "person" and marking.verb:
-            things = doers(said, marking.verb, things)
+        if wanted.kind == "person" and marking.deed:
+            things = doers(said, marking.deed, things)
     for span in things:
         if is_new(said[span.start : span.end], marking.known):
             first, last = start + span.start, start + span.end

@@ -1,11 +1,15 @@
 """What a question is about and its context does not have, so that no sentence answers it (English)."""
 
+import calendar
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
 from math import fsum, log
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, things_of_type
 from graphrag_dagster.engines.extractive.sentence_selection import RankedSentence
@@ -30,6 +34,7 @@ _MEANS_BESIDE = 0.3
 _DIGITS = 3
 #: Letters from which a word may be written as two: "data center".
 _JOINED = 5
+_WHOLE = re.compile(r"([0-9]+)(?:st|nd|rd|th)?")
 #: "0.62", "v3.13", "HTTP/3", but no measures.
 _VERSION = re.compile(
     r"(?<![\w.$£€¥/])v?(?P<number>\d+(?:\.\d+)+)"
@@ -82,7 +87,8 @@ def _is_number(word: str) -> bool:
 
 def _is_resembled(word: str, vocabulary: Sequence[str], texts: Sequence[str], embedder: Embedder) -> bool:
     if not word.isalpha():
-        return word.isdigit() and any(f"{int(word):,}" in text for text in texts)
+        number = _WHOLE.fullmatch(word)
+        return number is not None and any(f"{int(number[1]):,}" in text for text in texts)
     from rapidfuzz import fuzz, process
 
     if process.extractOne(word, vocabulary, scorer=fuzz.ratio, score_cutoff=_SPELLED):
@@ -129,6 +135,44 @@ def _has_version(version: str, question: str, texts: Sequence[str]) -> bool:
             if before is None or not own.isdisjoint(words(before["word"])):
                 return True
     return False
+
+
+_MONTH = rf"(?P<{{}}>{'|'.join(calendar.month_name[1:])})"
+_DATE = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH.format('month')}\b"
+    rf"|\b{_MONTH.format('first')} (?:(?P<then>\d{{1,2}})(?:st|nd|rd|th)?\b|(?=(?:of )?[12]\d{{3}}\b))"
+    r"|(?<![\w.,-])(?P<year>1\d{3}|20\d\d)(?![\w-]|[.,]\d)"
+)
+
+
+def of_another_time(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
+    """Return which sentences name another day, month or year than a question, and are not of its year.
+
+    A question that names several, or none, is about no time of which another could be told.
+    """
+    asked = _times(question)
+    wanted = [one if len(one) == 1 else frozenset[str]() for one in asked]
+
+    def is_other(one: RankedSentence) -> bool:
+        days, months, years = _times(one.text)
+        of_document = {str(one.day.year)} if years and one.day else set()
+        years = years and years | _times(one.row.title)[2] | of_document
+        said = (days, months, years)
+        return any(own and known and own.isdisjoint(known) for own, known in zip(wanted, said, strict=True))
+
+    if not any(wanted):
+        return np.zeros(len(sentences), dtype=np.bool_)
+    return np.array([is_other(one) for one in sentences], dtype=np.bool_)
+
+
+def _times(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Days of a month, months beside a day or a year, and years that a text names."""
+    found = [one.groupdict() for one in _DATE.finditer(text)]
+    named = [
+        frozenset(one[first] or one[second] for one in found if one[first] or one[second])
+        for first, second in (("day", "then"), ("month", "first"), ("year", "year"))
+    ]
+    return named[0], named[1], named[2]
 
 
 #: Share of what a question says beside the price that stands around an amount of money on its subject.

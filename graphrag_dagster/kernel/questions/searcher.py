@@ -367,10 +367,10 @@ class Searcher:
         """Answer without a model, which goes by words: each question of a message by itself."""
         asked = search.question
         questions = questions_in(asked.text)
-        if not questions and not asked.history:
-            return with_search_summary(search, _refusal(search), "It has no word to look for.")
+        if not questions:
+            return with_search_summary(search, _refusal(search), "The question has no word to look for.")
         turns, parts = asked.history, []
-        for text in questions[:MOST_QUESTIONS] or [asked.text]:
+        for text in questions[:MOST_QUESTIONS]:
             one = replace(search, question=replace(asked, text=text, history=turns))
             parts.append((text, _answered_as_read(one)))
             turns = (*turns, Turn(text, ""))

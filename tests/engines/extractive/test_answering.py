@@ -46,6 +46,9 @@ class Known:
     def document(self, unit_id: str) -> str:
         return unit_id.partition("-")[0]
 
+    def day(self, _: str) -> datetime.date | None:
+        return None
+
     def told(self) -> bool:
         return False
 
@@ -398,6 +401,9 @@ def test_a_shared_phrase_is_held_by_several_sentences() -> None:
         ("Who sold the yard?", "Selma Dray said that Anna Ruiz sold the yard.", "Selma Dray said that **Anna Ruiz** sold the yard."),
         ("Who repaired the yard?", "Anna Ruiz did not repair the yard.", None),
         ("Who repaired the yard?", "Anna Ruiz never repaired the yard, but Orrin Vask repaired it.", "Anna Ruiz never repaired the yard, but **Orrin Vask** repaired it."),
+        ("Whom did she meet?", "Anna Ruiz met Orrin Vask.", "Anna Ruiz met **Orrin Vask**."),
+        ("Whom did she marry?", "Anna Ruiz married Orrin Vask.", "Anna Ruiz married **Orrin Vask**."),
+        ("Who did Anna Ruiz thank?", "Selma Dray was thanked by Anna Ruiz.", "**Selma Dray** was thanked by Anna Ruiz."),
         ("Where is the yard?", "Anna Ruiz sold the yard to Orrin Vask.", None),
         ("Where is the yard?", "Anna Ruiz had the yard at Vessay.", "Anna Ruiz had the yard at **Vessay**."),
     ],
@@ -445,6 +451,26 @@ def test_other_forms_and_near_meanings_are_found_beside_all_else_that_is_asked(
     question: str, said: str
 ) -> None:
     assert said in answer(question, [row(1, "Yards", [said, *FACTS])]).text.replace("**", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "answered"),
+    [
+        ("What burned down in 2001?", True),
+        ("What burned down on 4 May 2001?", True),
+        ("What burned down on May 4th, 2001?", True),
+        ("What burned down on 4 May 1998?", False),
+        ("What burned down on 5 May 2001?", False),
+        ("What burned down in June 2001?", False),
+    ],
+)
+def test_what_happened_at_another_time_does_not_answer(question: str, answered: bool) -> None:
+    said = [
+        "The rope yard burned down on 4 May 2001.",
+        "The quay was built in June 1998.",
+        "On 5 July it rained.",
+    ]
+    assert bool(answer(question, [row(1, "Yards", said)]).text) == answered
 
 
 @pytest.mark.parametrize(
