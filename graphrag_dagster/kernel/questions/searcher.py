@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Engines, Question, Search
 from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
 from graphrag_dagster.kernel.questions.several_questions import MOST_QUESTIONS, TOO_MANY, joined, questions_in
-from graphrag_dagster.kernel.questions.unknown_words import reading_of
+from graphrag_dagster.kernel.questions.unknown_words import Reading, reading_of
 from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
@@ -288,29 +288,26 @@ def answer_question(search: Search) -> Answer:
     return answer
 
 
-def _answered(search: Search) -> Answer:
-    """Answer a question by its search method, with what was searched, and notes on documents and language."""
-    answer = with_search_summary(search, answer_question(search))
+def _answered(search: Search, reading: Reading | None = None) -> Answer:
+    """Answer a question by its search method, with what was searched, and notes on documents and language.
+
+    Args:
+        search: the question, as it is read.
+        reading: how it was read; what it says is missing lets no quotation answer.
+    """
+    answer = answer_question(search)
+    if reading and reading.missing and not answer.query:
+        answer = refused(answer)
+    answer = with_search_summary(search, answer, reading.offer if reading else "")
     scope_note = search.scope.description if search.scope else None
     note = "" if answer.refused or not search.method.tables else language_note(search, answer)
-    return replace(answer, why="; ".join(filter(None, (answer.why, scope_note, note))) or None)
+    read_as = reading.note if reading else ""
+    return replace(answer, why="; ".join(filter(None, (read_as, answer.why, scope_note, note))) or None)
 
 
-def _answered_as_read(search: Search) -> Answer:
-    """Answer one question with its misspelt words corrected; refuse it for what no text has."""
-    reading = reading_of(search)
-    search = replace(search, question=replace(search.question, text=reading.text))
-    if reading.missing:
-        return with_search_summary(search, _refusal(search), reading.offer)
-    answer = _answered(search)
-    if answer.refused and reading.offer:
-        answer = replace(answer, text=f"{reading.offer}\n\n{answer.text}")
-    return replace(answer, why="; ".join(filter(None, (reading.note, answer.why))) or None)
-
-
-def _refusal(search: Search, text: str = REFUSAL) -> Answer:
-    engine = search.settings.engine_of("search")
-    return Answer(search.question.text, search.method.name, search.level, text, engine, refused=True)
+def refused(answer: Answer) -> Answer:
+    """Return an answer as a refusal; what was read and called stays."""
+    return replace(answer, text=REFUSAL, refused=True, sources=(), statements=(), query=None)
 
 
 #: Cached restrictions of the snapshot; each may be as large as the whole.
@@ -368,14 +365,19 @@ class Searcher:
         asked = search.question
         questions = questions_in(asked.text)
         if not questions:
-            return with_search_summary(search, _refusal(search), "The question has no word to look for.")
+            nothing = refused(answer_question(search))
+            return with_search_summary(search, nothing, "The question has no word to look for.")
         turns, parts = asked.history, []
         for text in questions[:MOST_QUESTIONS]:
             one = replace(search, question=replace(asked, text=text, history=turns))
-            parts.append((text, _answered_as_read(one)))
+            reading = reading_of(one)
+            one = replace(one, question=replace(one.question, text=reading.text))
+            parts.append((text, _answered(one, reading)))
             turns = (*turns, Turn(text, ""))
-        parts += [(text, _refusal(search, TOO_MANY)) for text in questions[MOST_QUESTIONS:]]
-        return parts[0][1] if len(parts) == 1 else joined(asked.text, parts)
+        first = parts[0][1]
+        for text in questions[MOST_QUESTIONS:]:
+            parts.append((text, Answer(text, first.method, None, TOO_MANY, first.engine, refused=True)))
+        return first if len(parts) == 1 else joined(asked.text, parts)
 
     def size(self, method: str) -> "MethodSize":
         """Estimate the model calls of one question by a search method.

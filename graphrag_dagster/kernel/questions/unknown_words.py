@@ -85,13 +85,18 @@ def reading_of(search: Search) -> Reading:
     if language_of(question) not in {None, ENGLISH} or search.index.text_chunks.is_empty():
         return Reading(question)
     forms, known = words_with_case(question), _Vocabulary(search.retriever.rarity)
-    exempt = frozenset(_scope_words(search))
-    asked = {word for word in asked_words(question) if word not in exempt}
+    asked = set(asked_words(question))
+    unknown = [
+        place
+        for place, (word, written) in enumerate(zip(forms.folded, forms.written, strict=True))
+        if written.lower() in asked and not known.has(word) and not search.retriever.has_word(written)
+    ]
+    exempt = frozenset(_scope_words(search)) if unknown else frozenset()
     corrected: dict[int, str] = {}
     missing, offered = [], []
-    for place in range(len(forms.folded)):
+    for place in unknown:
         word, written = forms.folded[place], forms.written[place]
-        if written.lower() not in asked or known.has(word) or search.retriever.has_word(written):
+        if word in exempt:
             continue
         near = known.near(word, in_name=_is_in_known_name(forms, place, known))
         if len(near) == 1:
@@ -105,7 +110,7 @@ def reading_of(search: Search) -> Reading:
         ):
             missing.append(written)
             offered += known.offers(word) if word.isalpha() else ()
-    if search.course:
+    if missing and search.course:
         missing = [word for word in missing if not word.isdigit()]
     told = tuple((forms.written[place], near) for place, near in corrected.items())
     return Reading(
