@@ -1,5 +1,7 @@
 """A small index, made by hand, for tests of searches."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from graphrag_dagster.kernel import tables
@@ -12,6 +14,20 @@ def filled(table: tables.Table, rows: list[dict[str, object]]) -> pl.DataFrame:
     filler: dict[str, object] = {"VARCHAR": "", "INTEGER": 0, "BIGINT": 0, "DOUBLE": 0.0, "BOOLEAN": False}
     blank = {c.name: None if c.nullable else filler.get(c.type, []) for c in table.columns}
     return table.frame([blank | row for row in rows])
+
+
+def index_of_texts(texts: dict[str, str]) -> IndexSnapshot:
+    """One document and one text unit per path, with that text and nothing else."""
+    documents = [{"document_id": f"d-{path}", "title": path, "path": path, "text": text} for path, text in texts.items()]  # fmt: skip
+    units = [
+        {"text_unit_id": f"u-{path}", "human_readable_id": number, "document_id": f"d-{path}", "text": text}
+        for number, (path, text) in enumerate(texts.items())
+    ]
+    return replace(
+        index_of({}),
+        documents=filled(tables.DOCUMENTS, documents),
+        text_chunks=filled(tables.TEXT_CHUNKS, units),
+    )
 
 
 def index_of(reports: dict[str, str], level: int = 0) -> IndexSnapshot:

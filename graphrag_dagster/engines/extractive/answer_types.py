@@ -1,13 +1,14 @@
 """The expected type of an answer, and the expressions in a sentence that are of it (English)."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
 from graphrag_dagster.engines.extractive.office_holders import office_asked
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import GEO, KINDS, PERSON
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import EVENT, GEO, KINDS, LAW, PERSON
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, asks_for_overview
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
 from graphrag_dagster.kernel.text.markup_spans import Span
@@ -41,6 +42,12 @@ _NUMBERS = word_set("number share proportion percentage percent age size distanc
 _MONEY = re.compile(
     r"\b(?:cost|costs|price|pay|paid|spen[dt]|raised?|earn(?:ed)?|len[dt]|owe[ds]?|sold|sell|worth|money|salary|"
     r"fees?|fined?|funding|budget|revenue|profit|loan)\b",
+    re.IGNORECASE,
+)
+#: "How much did it cost?", but no money: "How much of their time did they spend?", "How much oil was sold?"
+_OF_MONEY = re.compile(
+    r"much(?: (?:money|more|less|do|does|did|is|are|was|were|has|have|had|can|could|will|would|should"
+    r"|must|may|might|in|per|for|the|an?)\b|\W*\Z)",
     re.IGNORECASE,
 )
 _PRICE = re.compile(r"\bwhat\b.*\b(?:cost|price|salary|fee|fine|budget)\b", re.IGNORECASE)
@@ -150,9 +157,9 @@ def _factual_type(question: str) -> AnswerType:
         return AnswerType()
     noun = (asking["next"] or "").lower()
     if asking["size"]:
-        much = asking["size"].lower() == "much"
         counted = noun if asking["size"].lower() == "many" else ""
-        return AnswerType(kind="money" if much and _MONEY.search(question) else "number", noun=counted)
+        of_money = asking["size"].lower() == "much" and _OF_MONEY.match(question[asking.start("size") :])
+        return AnswerType(kind="money" if of_money and _MONEY.search(question) else "number", noun=counted)
     first = words(asking[0])[0]
     of = _OF.match(question)
     return AnswerType(
@@ -256,9 +263,9 @@ _AMOUNT = re.compile(
     r"\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?"
     rf"|\b{_MANY} (?:crowns?|dollars?|pounds?|euros?|cents?|yen|yuan|francs?|bucks|rupees?|shillings?|pence"
     r"|penn(?:y|ies)|guineas?|farthings?|r[ou]+bles?|kron(?:e|er|or)|pesos?|lire|dinars?)\b"
-    r"|\b[\w-]*(?:two|three|six)pence\b|\b\d[\d,.]* ?(?:%|percent\b|per cent\b|USD|EUR|GBP|CHF|JPY)"
+    r"|\b[\w-]*(?:two|three|six)pence\b|\b\d[\d,.]* ?(?:USD|EUR|GBP|CHF|JPY)\b"
 )
-_NUMBER = re.compile(rf"(?<![\w.,:/-])[$£€]?{_MANY}(?:%| ?percent\b)?(?![\w:/-])")
+_NUMBER = re.compile(rf"(?<![\w.,:/-])[$£€]?(?i:{_MANY})(?:%| ?percent\b)?(?![\w:/-])")
 _WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
 _REASON = re.compile(
@@ -274,26 +281,34 @@ _NAME = re.compile(
 _CONTRACTED = re.compile(r"[A-Z]\w*['’](?:ve|m|ll|d|re)\b|(?:It|That|There|He|She|What)['’]s\b")
 _POSSESSIVE = re.compile(r"['’]s\Z")
 _NOT_NAMES = wordlists.NOT_NAMES | wordlists.CALENDAR | wordlists.NEVER_FIRST
+_BEFORE_NAME = r"(?: (?:the|a|an|his|her|their|its))?(?: [a-z]+){0,2} \Z"
 _PLACE_BEFORE = re.compile(
-    r"\b(?:in|at|on|near|from|to|of|off|into|outside|inside|around|beside|above|below|across|by|through)"
-    r"(?: (?:the|a|an|his|her|their|its))?(?: [a-z]+){0,2} \Z"
+    rf"\b(?:in|at|on|near|off|into|outside|inside|around|beside|above|below|across){_BEFORE_NAME}"
 )
+#: Before places, and before persons no less.
+_EITHER_BEFORE = re.compile(rf"\b(?:from|to|of|by|through){_BEFORE_NAME}")
+_FIRST_NAMES = wordlists.MALE_NAMES | wordlists.FEMALE_NAMES
 _IS_A = re.compile(
     r"(?:\s*\([^)]*\))?(?:\s+(?:is|are|was|were)(?: (?:also|still|now|basically|really|essentially|just))?"
     r"\s+(?:an?|the|one|our|my|your|when|where|how|what|called|known|defined)\b"
     r"|\s+(?:means?|refers? to|stands for|consists? of)\b|, (?:an?|the|our|my|who is|which is)\b)"
 )
+#: Types of the index that no person has; it takes some persons for organisations.
+_NO_PERSONS = frozenset({GEO, EVENT, LAW})
 #: Words of a sentence among which the name of what it defines ends.
 _SUBJECT = 8
 
 
-def things_of_type(kind: Kind, sentence: str, noun: str = "") -> list[Span]:
+def things_of_type(
+    kind: Kind, sentence: str, noun: str = "", types: Mapping[str, str] = MappingProxyType({})
+) -> list[Span]:
     """Return where a sentence names things of a kind, the likeliest first; nothing for kinds without names.
 
     Args:
         kind: what is wanted.
         sentence: with tidy white space, without the label of its speaker.
         noun: what is counted; numbers of it come first.
+        types: of names that the index knows.
     """
     if kind == "time":
         every = [Span(*found.span()) for found in _TIME.finditer(sentence)]
@@ -305,7 +320,7 @@ def things_of_type(kind: Kind, sentence: str, noun: str = "") -> list[Span]:
     if kind == "reason":
         return [Span(*found.span()) for found in _REASON.finditer(sentence)]
     if kind in {"person", "place"}:
-        return list(_names(kind, sentence))
+        return list(_names(kind, sentence, types))
     return []
 
 
@@ -339,23 +354,37 @@ def _numbers(sentence: str, noun: str) -> list[Span]:
 
 
 def _every_number(sentence: str) -> list[Span]:
-    found = (one for one in _NUMBER.finditer(sentence) if not _YEAR.match(one[0]) and not one[0][0].isupper())
+    found = (one for one in _NUMBER.finditer(sentence) if not _YEAR.match(one[0]) and one[0] != "One")
     return [Span(*one.span()) for one in found]
 
 
-def _names(kind: Kind, sentence: str) -> Iterator[Span]:
+def _names(kind: Kind, sentence: str, types: Mapping[str, str]) -> Iterator[Span]:
     for found in _NAME.finditer(sentence):
         parts = found[0].split()
         lower = parts[0].lower().strip(".'’")
         first = not sentence[: found.start()].strip("\"'“‘([ ")
-        if lower in _NOT_NAMES or (first and len(parts) == 1 and kind == "place"):
+        if lower in _NOT_NAMES or (
+            first and len(parts) == 1 and (kind == "place" or lower not in _FIRST_NAMES)
+        ):
             continue
-        if first and len(parts) == 1 and lower not in wordlists.MALE_NAMES | wordlists.FEMALE_NAMES:
+        span = Span(found.start(), found.end() - len(_POSSESSIVE.findall(found[0])) * 2)
+        type_ = types.get(sentence[span.start : span.end], "")
+        person = len(parts) > 1 and lower in _FIRST_NAMES
+        if kind == "place" and (person or not _is_place(sentence[: found.start()], type_)):
             continue
-        if kind == "place" and not _PLACE_BEFORE.search(sentence[: found.start()]):
-            continue
-        if kind == "person" and any(KINDS.get(part.lower(), PERSON) != PERSON for part in parts):
+        if kind == "person" and not person and (type_ in _NO_PERSONS or _names_a_kind(parts)):
             continue
         if any(part[0].isdigit() for part in parts) or _CONTRACTED.match(parts[0]):
             continue
-        yield Span(found.start(), found.end() - len(_POSSESSIVE.findall(found[0])) * 2)
+        yield span
+
+
+def _is_place(before: str, type_: str) -> bool:
+    """Whether a name is of a place, by the words before it and its type in the index; blank: not known."""
+    if type_ == GEO and _EITHER_BEFORE.search(before):
+        return True
+    return type_ != PERSON and _PLACE_BEFORE.search(before) is not None
+
+
+def _names_a_kind(parts: Collection[str]) -> bool:
+    return any(KINDS.get(part.lower(), PERSON) != PERSON for part in parts)

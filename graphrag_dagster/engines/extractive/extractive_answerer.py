@@ -23,7 +23,7 @@ from graphrag_dagster.engines.extractive.sentence_selection import (
     lay_out,
     sentences_of,
 )
-from graphrag_dagster.engines.extractive.unanswerable import lacks_amount, missing_subject
+from graphrag_dagster.engines.extractive.unanswerable import lacks_amount, missing_subject, of_another_time
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
@@ -140,6 +140,7 @@ class ExtractiveAnswerer:
         if points:
             return _partials_of_points(points, chunks, rendered)
         value = self._values([question], sought, sentences)
+        value[of_another_time(question, sentences)] = 0.0
         if self._cross_encoder:
             value = fuse_values(question, sentences, value, self._cross_encoder)
         points = self._over_time(course, sought, sentences) if course else []

@@ -2,15 +2,17 @@
 
 import datetime
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, numbers_of, things_of_type
+from graphrag_dagster.engines.extractive.doers import Deed, deed_asked, doers
 from graphrag_dagster.engines.extractive.office_holders import Office, holders, office_asked
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.questions.citations import LABELS
@@ -95,6 +97,13 @@ class RankedSentence:
         return Quote(self.quote.unit_id, Span(span.start + start, span.end - mark_behind(exact[start:])))
 
     @property
+    def types(self) -> Mapping[str, str]:
+        """Types of the names of its text unit that the index knows."""
+        return (
+            dict(self.row.background.names(self.quote.unit_id)) if self.row.background and self.quote else {}
+        )
+
+    @property
     def document(self) -> str:
         """What stands for its document: its id, or the row where that is not known."""
         known = self.row.background.document(self.quote.unit_id) if self.row.background and self.quote else ""
@@ -159,6 +168,8 @@ def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[RankedSentence
 
 #: Kinds of things that are short enough to be marked in a sentence.
 _MARKED = frozenset({"person", "time", "number", "money", "place"})
+#: Kinds of things that have names.
+_OF_NAMES = frozenset({"person", "place"})
 
 
 def in_reading_order(points: Sequence[Point], first: int) -> list[Point]:
@@ -198,31 +209,54 @@ def _heading_line(heading: str) -> str:
     return f"### {heading}" if "://" in heading or "*" in heading else f"**{heading}**"
 
 
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """What of a sentence may answer a question.
+
+    ``wanted``: what the question wants; ``known``: stems of its words, which answer nothing; ``office``: the
+    office whose holder it asks for, ``deed``: what was done by whom it asks for; no other name answers.
+    """
+
+    wanted: AnswerType
+    known: frozenset[str]
+    office: Office | None
+    deed: Deed | None
+
+    @classmethod
+    def of(cls, question: str, wanted: AnswerType) -> "Marking":
+        """Return what may answer a question that wants something."""
+        return cls(
+            wanted, frozenset(map(stem, words(question))), office_asked(question), deed_asked(question)
+        )
+
+
 def answering_words(
-    sentence: str, wanted: AnswerType, known: Collection[str], office: Office | None = None
+    sentence: str, marking: Marking, types: Mapping[str, str] = MappingProxyType({})
 ) -> Span | None:
     """Return where in a sentence the first thing stands that answers; None where none can be marked.
 
     Args:
         sentence: as quoted.
-        wanted: what the question wants.
-        known: stems of the question's words, which answer nothing.
-        office: whose holder the question asks for, if it does; no other name answers.
+        marking: what may answer.
+        types: of names that the index knows.
     """
+    wanted = marking.wanted
     if wanted.kind not in _MARKED:
         return None
     start = speaker_before(sentence)[1]
     said = sentence[start:]
-    if office:
-        things = holders(said, office)
+    if marking.office:
+        things = holders(said, marking.office)
     elif wanted.kind == "number" and wanted.noun:
         things = numbers_of(said, wanted.noun)
     else:
-        things = things_of_type(wanted.kind, said, wanted.noun)
+        things = things_of_type(wanted.kind, said, wanted.noun, types)
+        if wanted.kind == "person" and marking.deed:
+            things = doers(said, marking.deed, things)
     inside = MarkupSpans(sentence)
     for span in things:
         whole = Span(start + span.start, start + span.end)
-        if is_new(said[span.start : span.end], known) and not inside.hidden(whole):
+        if is_new(said[span.start : span.end], marking.known) and not inside.hidden(whole):
             return inside.whole_words(whole)
     return None
 
@@ -239,6 +273,8 @@ _LEAST = 0.6
 _AGAIN = 0.6
 #: Factor of sentences of a speaker whose statements the question asks for.
 _BY_SPEAKER = 1.6
+#: Factor of sentences that have all words of a question for a place, and a place.
+_WITH_PLACE = 2.0
 #: Factor of sentences of documents that the question names, among others.
 _OF_FAVOURED = 1.6
 #: Words of a name that stand for a speaker whose label has more, such as a title or an initial.
@@ -261,7 +297,10 @@ def sentence_values(
     value = np.zeros(len(sentences))
     value[quoted] = found.value[quoted]
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
-    value[quoted] *= np.exp(SHARPNESS * standalone_scores(question, wanted, chosen) @ _WEIGHTS)
+    standalone = standalone_scores(question, wanted, chosen)
+    value[quoted] *= np.exp(SHARPNESS * standalone @ _WEIGHTS)
+    if wanted.kind == "place":
+        value[quoted] *= np.where(_hold_all(question, chosen) & (standalone[:, 0] > 0), _WITH_PLACE, 1.0)
     value[said_by_named(question, [one.line for one in sentences])] *= _BY_SPEAKER
     value[[one.row.favoured for one in sentences]] *= _OF_FAVOURED
     _raise_holders(question, sentences, value)
@@ -269,6 +308,12 @@ def sentence_values(
     if np.any(value[~again] > 0):
         value[again] = 0
     return round_for_comparison(value)
+
+
+def _hold_all(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
+    """Return which sentences have all words that a question asks about."""
+    asked = set(map(stem, asked_words(question)))
+    return np.array([asked <= set(map(stem, words(one.text))) for one in sentences], dtype=np.bool_)
 
 
 def said_by_named(question: str, lines: Sequence[SentenceLine]) -> NDArray[np.bool_]:
@@ -353,7 +398,8 @@ def _fitting(
 
     def names_it(one: RankedSentence) -> float:
         said = one.bare_text
-        found = things_of_type(wanted.kind, said, wanted.noun)
+        types = one.types if wanted.kind in _OF_NAMES else {}
+        found = things_of_type(wanted.kind, said, wanted.noun, types)
         if not any(is_new(said[span.start : span.end], known) for span in found):
             return 0.0
         # A number of something else seldom answers how many there are.
@@ -403,11 +449,11 @@ def points_of_each(
     """
     if not 2 <= len(found) <= _MOST_DOCUMENTS:
         return []
-    known, office = frozenset(map(stem, words(question))), office_asked(question)
+    marking = Marking.of(question, wanted)
     points = []
     for heading, one in found:
         text, row, quote = one.quotation
-        mark = answering_words(text, wanted, known, office)
+        mark = answering_words(text, marking, one.types)
         points.append(Point(heading, ((text, row, quote),), 0.0, one.row.kind, apart=True, marks=(mark,)))
     return points
 
@@ -433,7 +479,7 @@ def points(
         characters: of all sentences together; the first is taken in any case.
     """
     order = [int(place) for place in np.argsort(-value, kind="stable") if value[place] > 0]
-    known, office = frozenset(map(stem, words(question))), office_asked(question)
+    marking = Marking.of(question, wanted)
     chosen: list[Point] = []
     taken: list[tuple[str, ...]] = []
     length = 0
@@ -458,7 +504,7 @@ def points(
         taken += [words(other.text) for other in group]
         quotes = tuple(other.quotation for other in group)
         is_first = len(chosen) < _FIRST
-        marks = [answering_words(text, wanted, known, office) for text, _, _ in quotes if is_first]
+        marks = [answering_words(other.quotation[0], marking, other.types) for other in group if is_first]
         chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind, marks=tuple(marks)))
     return in_reading_order(chosen, _FIRST)
 

@@ -1,15 +1,21 @@
 """What a question is about and its context does not have, so that no sentence answers it (English)."""
 
+import calendar
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from functools import partial
+from itertools import chain, pairwise
 from math import fsum, log
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, things_of_type
 from graphrag_dagster.engines.extractive.sentence_selection import RankedSentence
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.questions.unknown_words import is_one_of_several
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, names_in
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 from graphrag_dagster.kernel.text.languages import ENGLISH, language_of
@@ -22,10 +28,13 @@ _NAME, _WORD = 0.3, 0.42
 _RARE = 5.0
 #: Cosine of two words, and likeness of their spelling of 100, from which one stands for the other.
 _MEANS, _SPELLED = 0.5, 80
+#: Cosine from which it does in a sentence that has all else that is asked.
+_MEANS_BESIDE = 0.3
 #: Digits from which a number is like a name: a year, a type.
 _DIGITS = 3
 #: Letters from which a word may be written as two: "data center".
 _JOINED = 5
+_WHOLE = re.compile(r"([0-9]+)(?:st|nd|rd|th)?")
 #: "0.62", "v3.13", "HTTP/3", but no measures.
 _VERSION = re.compile(
     r"(?<![\w.$£€¥/])v?(?P<number>\d+(?:\.\d+)+)"
@@ -60,11 +69,13 @@ def missing_subject(question: str, sentences: Sequence[RankedSentence], embedder
         is_name = stem(word) in names or _is_number(word)
         if frequency[stem(word)] or weight < (_NAME if is_name else _WORD) * fsum(weights):
             continue
-        if _is_one_of_several(word, question):
+        if is_one_of_several(word, question):
             continue
         if not is_name and get_tokenizer("cl100k_base").rarity(word) < _RARE:
             continue
-        if not _is_resembled(word, sorted(frozenset().union(*said)), texts, embedder):
+        if _is_resembled(word, sorted(frozenset().union(*said)), texts, embedder):
+            continue
+        if is_name or not _is_meant(word, asked, said, embedder):
             return word
     return next((one for one in _versions(question) if not _has_version(one, question, texts)), None)
 
@@ -74,23 +85,36 @@ def _is_number(word: str) -> bool:
     return any(map(str.isdigit, word)) and (not word.isdigit() or len(word) >= _DIGITS)
 
 
-def _is_one_of_several(word: str, question: str) -> bool:
-    """Whether a question asks about something beside a word, too: "marmalade and the dockers"."""
-    both = rf"\b{re.escape(word)}\b,? (?:and|or)\b|\b(?:and|or) (?:\w+ )?{re.escape(word)}\b"
-    return re.search(both, question, re.IGNORECASE) is not None
-
-
 def _is_resembled(word: str, vocabulary: Sequence[str], texts: Sequence[str], embedder: Embedder) -> bool:
     if not word.isalpha():
-        return False
+        number = _WHOLE.fullmatch(word)
+        return number is not None and any(f"{int(number[1]):,}" in text for text in texts)
     from rapidfuzz import fuzz, process
 
     if process.extractOne(word, vocabulary, scorer=fuzz.ratio, score_cutoff=_SPELLED):
         return True
-    if len(word) >= _JOINED and any(word in "".join(words(text)) for text in texts):
+    if len(word) >= _JOINED and any(map(partial(_in_two_words, word), texts)):
         return True
+    return _means(word, vocabulary, embedder, _MEANS)
+
+
+def _in_two_words(word: str, text: str) -> bool:
+    return stem(word) in {stem(one + other) for one, other in pairwise(words(text))}
+
+
+def _is_meant(word: str, asked: Sequence[str], said: Sequence[frozenset[str]], embedder: Embedder) -> bool:
+    """Whether a sentence with all other words of the question has one of a near meaning: "bought", "sold"."""
+    others = {stem(one) for one in asked} - {stem(word)}
+    beside = [one for one in said if others and others <= set(map(stem, one))]
+    vocabulary = sorted(one for one in frozenset().union(*beside) if stem(one) not in others)
+    return _means(word, vocabulary, embedder, _MEANS_BESIDE)
+
+
+def _means(word: str, vocabulary: Sequence[str], embedder: Embedder, least: float) -> bool:
+    if not vocabulary:
+        return False
     (own,) = embedder.embed([word])
-    return bool((cosines(embedder.embed(vocabulary), own) >= _MEANS).any())
+    return bool((cosines(embedder.embed(vocabulary), own) >= least).any())
 
 
 def _versions(question: str) -> Iterator[str]:
@@ -111,6 +135,44 @@ def _has_version(version: str, question: str, texts: Sequence[str]) -> bool:
             if before is None or not own.isdisjoint(words(before["word"])):
                 return True
     return False
+
+
+_MONTH = rf"(?P<{{}}>{'|'.join(calendar.month_name[1:])})"
+_DATE = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH.format('month')}\b"
+    rf"|\b{_MONTH.format('first')} (?:(?P<then>\d{{1,2}})(?:st|nd|rd|th)?\b|(?=(?:of )?[12]\d{{3}}\b))"
+    r"|(?<![\w.,-])(?P<year>1\d{3}|20\d\d)(?![\w-]|[.,]\d)"
+)
+
+
+def of_another_time(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
+    """Return which sentences name another day, month or year than a question, and are not of its year.
+
+    A question that names several, or none, is about no time of which another could be told.
+    """
+    asked = _times(question)
+    wanted = [one if len(one) == 1 else frozenset[str]() for one in asked]
+
+    def is_other(one: RankedSentence) -> bool:
+        days, months, years = _times(one.text)
+        of_document = {str(one.day.year)} if years and one.day else set()
+        years = years and years | _times(one.row.title)[2] | of_document
+        said = (days, months, years)
+        return any(own and known and own.isdisjoint(known) for own, known in zip(wanted, said, strict=True))
+
+    if not any(wanted):
+        return np.zeros(len(sentences), dtype=np.bool_)
+    return np.array([is_other(one) for one in sentences], dtype=np.bool_)
+
+
+def _times(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Days of a month, months beside a day or a year, and years that a text names."""
+    found = [one.groupdict() for one in _DATE.finditer(text)]
+    named = [
+        frozenset(one[first] or one[second] for one in found if one[first] or one[second])
+        for first, second in (("day", "then"), ("month", "first"), ("year", "year"))
+    ]
+    return named[0], named[1], named[2]
 
 
 #: Share of what a question says beside the price that stands around an amount of money on its subject.

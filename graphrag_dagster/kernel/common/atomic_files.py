@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -40,15 +39,6 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def candidate_folders(name: str) -> Iterator[Path]:
-    """Yield candidate folders for a kind of files, preferred ones first; they need not exist."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    with suppress(RuntimeError):
-        yield (Path(cache) if cache else Path.home() / ".cache") / "graphrag_dagster" / name
-    user = getattr(os, "getuid", lambda: "user")()
-    yield Path(tempfile.gettempdir()) / f"graphrag_dagster-{user}" / name
 
 
 def write_atomically(file: Path, content: bytes) -> None:

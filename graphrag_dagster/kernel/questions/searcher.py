@@ -30,10 +30,12 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Engines, Question, Search
 from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
+from graphrag_dagster.kernel.questions.several_questions import MOST_QUESTIONS, TOO_MANY, joined, questions_in
+from graphrag_dagster.kernel.questions.unknown_words import Reading, reading_of
 from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
-from graphrag_dagster.kernel.tasks.task_ports import Quote
+from graphrag_dagster.kernel.tasks.task_ports import Quote, Turn
 from graphrag_dagster.kernel.text.languages import language_name
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
 from graphrag_dagster.kernel.text.quotable_sentences import readability
@@ -61,7 +63,7 @@ _FILTERS = {
 _ROWS = {"source": ("text unit",), "entity": ("entity", "entities"), "summary": ("summary", "summaries")}
 
 
-def with_search_summary(search: Search, made: Answer) -> Answer:
+def with_search_summary(search: Search, made: Answer, remark: str = "") -> Answer:
     """Add what was searched to a refusal for lack of results; return any other answer unchanged.
 
     ``nearest`` becomes the sentence that shares the most words with the question. It is found lexically, so
@@ -70,13 +72,14 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
     Args:
         search: the question, over the documents that were searched.
         made: its answer.
+        remark: what else is told, before the nearest passage.
     """
     if not made.refused or made.text != REFUSAL:
         return made
     if not made.method or not search.method.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
     nearest = _nearest_sentence(search, made)
-    told = " ".join(filter(None, (language_note(search, made), _search_summary(search, made))))
+    told = " ".join(filter(None, (language_note(search, made), _search_summary(search, made), remark)))
     text = f"{REFUSAL} {told}"
     return replace(made, text="\n\n".join(filter(None, (text, _describe_nearest(nearest)))), nearest=nearest)
 
@@ -285,6 +288,28 @@ def answer_question(search: Search) -> Answer:
     return answer
 
 
+def _answered(search: Search, reading: Reading | None = None) -> Answer:
+    """Answer a question by its search method, with what was searched, and notes on documents and language.
+
+    Args:
+        search: the question, as it is read.
+        reading: how it was read; what it says is missing lets no quotation answer.
+    """
+    answer = answer_question(search)
+    if reading and reading.missing and not answer.query:
+        answer = refused(answer)
+    answer = with_search_summary(search, answer, reading.offer if reading else "")
+    scope_note = search.scope.description if search.scope else None
+    note = "" if answer.refused or not search.method.tables else language_note(search, answer)
+    read_as = reading.note if reading else ""
+    return replace(answer, why="; ".join(filter(None, (read_as, answer.why, scope_note, note))) or None)
+
+
+def refused(answer: Answer) -> Answer:
+    """Return an answer as a refusal; what was read and called stays."""
+    return replace(answer, text=REFUSAL, refused=True, sources=(), statements=(), marks=(), query=None)
+
+
 #: Cached restrictions of the snapshot; each may be as large as the whole.
 _KEPT = 4
 
@@ -324,15 +349,35 @@ class Searcher:
         """
         start = monotonic()
         search = self._search(question, engines)
-        answer = with_search_summary(search, answer_question(search))
-        scope_note = search.scope.description if search.scope else None
-        note = "" if answer.refused or not search.method.tables else language_note(search, answer)
+        if answers_are_quotes(self.settings.engine_of("search")):
+            answer = self._by_words(search)
+        else:
+            answer = _answered(search)
         return replace(
             answer,
-            why="; ".join(filter(None, (answer.why, scope_note, note))) or None,
+            question=search.question.text,
             scope=search.scope,
             seconds=round(monotonic() - start, 3),
         )
+
+    def _by_words(self, search: Search) -> Answer:
+        """Answer without a model, which goes by words: each question of a message by itself."""
+        asked = search.question
+        questions = questions_in(asked.text)
+        if not questions:
+            nothing = refused(answer_question(search))
+            return with_search_summary(search, nothing, "The question has no word to look for.")
+        turns, parts = asked.history, []
+        for text in questions[:MOST_QUESTIONS]:
+            one = replace(search, question=replace(asked, text=text, history=turns))
+            reading = reading_of(one)
+            one = replace(one, question=replace(one.question, text=reading.text))
+            parts.append((text, _answered(one, reading)))
+            turns = (*turns, Turn(text, ""))
+        first = parts[0][1]
+        for text in questions[MOST_QUESTIONS:]:
+            parts.append((text, Answer(text, first.method, None, TOO_MANY, first.engine, refused=True)))
+        return first if len(parts) == 1 else joined(asked.text, parts)
 
     def size(self, method: str) -> "MethodSize":
         """Estimate the model calls of one question by a search method.

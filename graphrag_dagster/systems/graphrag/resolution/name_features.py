@@ -280,8 +280,9 @@ def _features_of_document(
             min((number for number in stands if number >= 0), default=None)
             for stands in (full_stands, short_stands)
         )
-        told = first_full is not None and first_short is not None
-        found["after"] = float(told and first_full <= first_short)
+        found["after"] = float(
+            first_full is not None and first_short is not None and first_full <= first_short
+        )
     if how == "given_alone" and alone:
         found["introduced"] = found["after"]
     return found

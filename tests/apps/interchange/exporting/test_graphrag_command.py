@@ -14,11 +14,11 @@ import pytest
 from graphrag_dagster import export
 from graphrag_dagster.apps.interchange.exporting.microsoft_project import SERVER
 from graphrag_dagster.kernel.questions.citations import parse_citations
-from graphrag_dagster.kernel.text.tokenization import ENCODINGS, vocabulary_at_hand
 from graphrag_dagster.service.settings import ServiceSettings
 from support.conversations import text_of
 from support.endpoint import ScriptedEndpoint
 from support.homes import enter_home
+from support.vocabularies import write_vocabularies
 
 REPOSITORY = Path(__file__).parents[4]
 COMMAND = REPOSITORY / ".venv-graphrag" / "bin" / "graphrag"
@@ -80,7 +80,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def exported(harbour: Path) -> Iterator[Exported]:
+def exported(harbour: Path, tmp_path: Path) -> Iterator[Exported]:
     from support.served import serving
 
     with ScriptedEndpoint(script) as endpoint, serving(None, ServiceSettings(port=0)) as server:
@@ -88,10 +88,14 @@ def exported(harbour: Path) -> Iterator[Exported]:
         before = settings.read_text()
         settings.write_text(before.replace(SERVER, f"{server}/v1"))
 
+        # What the command needs where there is no network: the vocabularies, and any key.
+        own = {"GRAPHRAG_API_KEY": "none", "GRAPHRAG_CHAT_MODEL": "scripted", **write_vocabularies(tmp_path)}
+        server_of = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), endpoint.url)
+
         def query(*arguments: str) -> str:
             told = subprocess.run(
                 [str(COMMAND), "query", "--root", str(harbour), *arguments, QUESTION],
-                env={**environment(), "OPENAI_BASE_URL": endpoint.url, "OPENAI_API_BASE": endpoint.url},
+                env={**os.environ, **own, **server_of},
                 capture_output=True,
                 text=True,
                 timeout=300,
@@ -102,15 +106,6 @@ def exported(harbour: Path) -> Iterator[Exported]:
 
         yield Exported(harbour, endpoint, query)
         settings.write_text(before)
-
-
-def environment() -> dict[str, str]:
-    """What the command needs where there is no network: the vocabularies, and any key."""
-    for encoding in ENCODINGS:
-        with vocabulary_at_hand(encoding):
-            folder = os.environ.get("TIKTOKEN_CACHE_DIR", "")
-    made = {"GRAPHRAG_API_KEY": "none", "GRAPHRAG_CHAT_MODEL": "scripted"}
-    return {**os.environ, **made, **({"TIKTOKEN_CACHE_DIR": folder} if folder else {})}
 
 
 def test_local_search_reads_our_rows_and_cites_them(exported: Exported) -> None:

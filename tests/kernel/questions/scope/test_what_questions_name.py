@@ -1,15 +1,21 @@
 """Which documents a question favours: what it names, and what only sounds like it."""
 
+from dataclasses import replace
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, PassagesById
+from graphrag_dagster.kernel.questions.scope.course_of_time import course_of, in_course
 from graphrag_dagster.kernel.questions.scope.document_names import numbered_in
 from graphrag_dagster.kernel.questions.scope.favoured_documents import LIKELY, NAMED
 from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
 from graphrag_dagster.kernel.retrieval.ranking import rank_by_score
+from support.index_frames import filled, index_of_texts
 from support.scoped_index import of_documents, titled
 
 ROWS = [
@@ -211,3 +217,22 @@ def test_a_name_that_only_its_document_says_much_of_favours_it(question: str, do
     assert set(favour.weights()) == documents
     assert favour.names_documents == bool(documents)
     assert favour.selected is None
+
+
+def test_periods_take_turns_and_no_text_unit_is_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    years = {"a": 2003, "b": 2001, "c": 2001, "d": 2002}
+    index = index_of_texts(dict.fromkeys(years, "Rents rose."))
+    days = [
+        {"document_id": f"d-{name}", "period_start": date(year, 1, 1), "period_end": date(year, 12, 31)}
+        for name, year in years.items()
+    ]
+    index = replace(index, periods=filled(tables.DOCUMENT_PERIODS, days))
+
+    def unread(*_: object) -> None:
+        raise AssertionError("a text unit was read")
+
+    monkeypatch.setattr(PassagesById, "__getitem__", unread)
+    course = course_of("How did rents change over the years?")
+    assert course
+    units = [f"u-{name}" for name in years]
+    assert in_course(course, units, index) == ["u-b", "u-d", "u-a", "u-c"]

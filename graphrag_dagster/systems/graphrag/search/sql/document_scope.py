@@ -10,6 +10,7 @@ import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.text.periods import NamedPeriod, impossible_in, periods_in
+from graphrag_dagster.kernel.text.text_similarity import stem
 from graphrag_dagster.systems.graphrag.search.sql.template_slots import types_named
 
 _DAY = timedelta(days=1)
@@ -237,9 +238,11 @@ def _rows(index: IndexSnapshot) -> dict[str, list[str]]:
     """Table-like files by what their rows are called: the name of the file."""
     found: dict[str, list[str]] = {}
     for path in sorted(index.documents.filter(pl.col("row").is_not_null())["path"].unique()):
-        stem = PurePosixPath(path).stem.casefold()
-        for name in {stem, stem.removesuffix("s")}:
-            found.setdefault(name, []).append(path)
+        name = PurePosixPath(path).stem.casefold()
+        # "incident" is one of incidents, but "new" none of news.
+        for one in {name, name.removesuffix("s")}:
+            if stem(one) == stem(name):
+                found.setdefault(one, []).append(path)
     return found
 
 
