@@ -276,13 +276,8 @@ def _features_of_document(
     found = {kind: float(alone)}
     if how != "without_title":
         # Mentions whose place in the text is not known have negative numbers, and say nothing of the order.
-        first_full, first_short = (
-            min((number for number in stands if number >= 0), default=None)
-            for stands in (full_stands, short_stands)
-        )
-        found["after"] = float(
-            first_full is not None and first_short is not None and first_full <= first_short
-        )
+        full, short_form = ([number for number in of if number >= 0] for of in (full_stands, short_stands))
+        found["after"] = float(bool(full and short_form) and min(full) <= min(short_form))
     if how == "given_alone" and alone:
         found["introduced"] = found["after"]
     return found

@@ -7,10 +7,10 @@ _DOCS = (
     "(documents?|texts?|articles?|pages?|papers?|records?|entries|sources?))"
 )
 _FILES = "((all |all the |the |your |our |these )?(different |distinct |single )?files?)"
-_WORD = "(?=(the )?(exact )?(words?|names?|terms?|phrases?|expressions?)\\b)"
+_WORD = "(?= (the )?(exact )?(words?|names?|terms?|phrases?|expressions?)\\b)"
 _HOLD = (
     "(mention(s|ing)?|contain(s|ing)?|names?|naming|cites?|citing|includes?|including|refer(s|ring)? to|"
-    f"talk(s|ing)? about|speaks? (of|about)|writes? about|tells? of|(use|say|have|with) {_WORD})"
+    f"talk(s|ing)? about|speaks? (of|about)|writes? about|tells? of|(uses?|says?|have|has|with){_WORD})"
 )
 _HELD = "(named|mentioned|cited|contained|included|referred to|talked about|spoken of|written about|used)"
 _OCCUR = "(appears?|occurs?|shows? up|comes? up|turns? up|figures?|stands?)"
@@ -19,7 +19,7 @@ _EVERYWHERE = (
     " in (it|them|(all |any |the |these )*(corpus|texts?|documents?)))?"
 )
 _HOW_MANY = (
-    "((how many|which|what)( of)?|(the )?(total )?number of|count( of)?|(list|show|find)( me)?|"
+    "((how many|which|what)( of)?|((the|what) )?(total )?number of|count( of)?|(list|show|find)( me)?|"
     "(is|are) there( any)?|do(es)? any( of)?|any)"
 )
 _END = "(?P<end>first|earliest|oldest|last|latest|newest|most recent)"
@@ -39,6 +39,7 @@ def _holding(documents: str, end: str = "") -> tuple[str, ...]:
         f"(how many|which|what)( of)? {documents} <words> (is {_HELD}|are {_HELD}|{_OCCUR}) in{end}",
         f"<words> (is {_HELD}|are {_HELD}|{_OCCUR}) in how many( of)? {documents}{end}",
         f"{documents} {_HOLD} {words}{end}",
+        f"{_HOW_MANY} {documents} (in which|where) {words} (is|are|was|were) {_HELD}{end}",
     )
 
 

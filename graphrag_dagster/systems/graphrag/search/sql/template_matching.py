@@ -12,7 +12,7 @@ from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 from graphrag_dagster.systems.graphrag.search.sql.record_templates import COLUMNS, COUNTS
 from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, NoRelation, Unfit
 from graphrag_dagster.systems.graphrag.search.sql.template_slots import fill
-from graphrag_dagster.systems.graphrag.search.sql.words_in_texts import QUOTED
+from graphrag_dagster.systems.graphrag.search.sql.words_in_texts import QUOTED, is_name
 
 TEMPLATES = (*DOCUMENTS, *COUNTS, *COLUMNS, *ENTITIES)
 
@@ -165,18 +165,27 @@ def match_question(question: str, index: IndexSnapshot) -> Fit:
     for words in quoted:
         rest = rest.replace(_HIDDEN, words, 1)
     missed: list[Unfit] = []
-    for asked, limits in ((rest, scope), (bare, DocumentScope())) if rest != bare else ((bare, scope),):
-        for template in TEMPLATES:
-            try:
-                recognised = _recognise(template, asked, limits, index)
-            except Unfit as reason:
-                missed.append(reason)
-                continue
-            if recognised:
-                return _rate_fit(recognised)
+    literal = _first_recognised(bare, DocumentScope(), index, missed) if rest != bare else None
+    # A year or place may be a part of a name: the Gale of 1911.
+    if literal and literal.filled.entities and all(is_name(one, index) for one in literal.filled.entities):
+        return _rate_fit(literal)
+    if recognised := _first_recognised(rest, scope, index, missed) or literal:
+        return _rate_fit(recognised)
     best = max(missed, key=lambda one: one.weight, default=None)
     why = str(best) if best else "the question has the form of no template"
     return Fit(0.0, why, refused=isinstance(best, NoRelation))
+
+
+def _first_recognised(
+    asked: str, scope: DocumentScope, index: IndexSnapshot, missed: list[Unfit]
+) -> Recognised | None:
+    for template in TEMPLATES:
+        try:
+            if recognised := _recognise(template, asked, scope, index):
+                return recognised
+        except Unfit as reason:
+            missed.append(reason)
+    return None
 
 
 def bare_question(question: str) -> str:

@@ -147,7 +147,7 @@ def fill_words(filled: Filled, said: str, template: Template, index: IndexSnapsh
         return
     if _WITHOUT.search(said):
         raise Unfit("documents that hold some words without others cannot be counted", 3)
-    phrases, either = phrases_in(said, lambda words: _is_name(words, index))
+    phrases, either = phrases_in(said, lambda words: is_name(words, index))
     patterns = {f"words_{n}": made for n, one in enumerate(phrases, 1) if (made := pattern_of(one, index))}
     if len(patterns) < max(len(phrases), 1):
         raise Unfit(f"{said!r} has no words that could stand in a text", 2)
@@ -173,7 +173,8 @@ def fill_words(filled: Filled, said: str, template: Template, index: IndexSnapsh
     filled.words["holding"] = f" whose text contains {filled.words['words']}{graph}"
 
 
-def _is_name(words: str, index: IndexSnapshot) -> bool:
+def is_name(words: str, index: IndexSnapshot) -> bool:
+    """Whether words are the whole of a name of the graph, in whatever case."""
     return words.strip().lower() in index.once(_spellings)
 
 

@@ -302,6 +302,9 @@ def test_any_text_fits_or_not_without_an_error(papers: IndexSnapshot, question: 
         "Are there any documents that mention the Dock Union?",
         "Could you tell me the number of documents mentioning 'Dóck Union'?",
         "Is the Dock Union mentioned anywhere?",
+        "What number of documents use the words Dock Union?",
+        'How many documents have the phrase "dock union" in them?',
+        "Number of documents in which the Dock Union is named",
     ],
 )
 def test_documents_that_mention_words_are_counted_however_it_is_asked(
@@ -372,6 +375,17 @@ def test_a_name_of_several_folders_or_tables_is_none_of_them(papers: IndexSnapsh
     assert of_one.reason == "Counted: documents of the folder old/council"
     rows = match_question("How many incidents are there?", index)
     assert rows.reason == "incidents may be x/incidents.csv or y/incidents.csv; write the path"
+
+
+def test_a_period_within_a_name_limits_nothing(papers: IndexSnapshot) -> None:
+    named = papers.entities.with_columns(
+        title=pl.when(pl.col("title") == "Vega").then(pl.lit("Vega of 2021")).otherwise("title")
+    )
+    index = replace(papers, entities=named)
+    asked = match_question("How many documents mention the Vega of 2021?", index)
+    assert asked.reason == "Counted: documents whose text contains “Vega of 2021”"
+    asked = match_question("How many documents mention Lyra of 2021?", index)
+    assert asked.reason == "Counted: documents dated 2021-01-01 to 2021-12-31 whose text contains “Lyra”"
 
 
 def test_the_name_of_a_table_is_a_word_where_the_question_says_documents(papers: IndexSnapshot) -> None:
