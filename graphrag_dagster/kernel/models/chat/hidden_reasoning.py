@@ -75,7 +75,8 @@ _MUSING = re.compile(
     r"\s*(?:ok(?:ay)?\b|alright\b|hmm+|wait\b|嗯|(?:(?:so|now|well|right|first|首先|好的|好)\b[,，]?\s*)?"
     r"(?:let me\b|let'?s\b|i (?:need|should|have to|must|will|am asked)\b"
     r"|we (?:need|have to|should|must|are (?:asked|given|to))\b|to answer (?:this|the question)\b"
-    r"|the (?:user|question (?:is|asks|says))\b|user (?:asks|wants)\b|thinking process|用户|让我|我们需要))",
+    r"|(?:the )?(?:user|question) (?:is|asks?|asked|says|said|wants|needs|has|provided|gave)\b"
+    r"|thinking process|用户|让我|我们需要))",
     re.IGNORECASE,
 )
 #: Characters of a reply that tell how it begins, and of the longest mark.

@@ -161,6 +161,7 @@ def test_a_model_that_was_seen_to_reason_unmarked_is_held_back() -> None:
         "Right, ",
         "We have ",
         "The question of ",
+        "The user manual ",
         "Analysis of ",
         "First, ",
         "首先，",
