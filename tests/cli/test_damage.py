@@ -117,11 +117,11 @@ def test_an_index_of_a_folder_keeps_a_file_that_it_cannot_open(
 def test_damaged_remembered_replies_are_named_with_the_way_out(run: Run, coast: Path, spoil: Spoil) -> None:
     file = without_log(coast.parents[1] / "cache" / "replies.sqlite")
     spoil(file)
-    for command in (ASK, ("cache", "stats")):
-        line = told(run, *command)
-        assert str(file) in line
-        assert "move it away" in line
-    assert run("corpora")[0] == run("show", "coast")[0] == 0
+    line = told(run, "cache", "stats")
+    assert str(file) in line
+    assert "move it away" in line
+    # Without a model nothing is read of it.
+    assert run(*ASK)[0] == run("corpora")[0] == run("show", "coast")[0] == 0
 
 
 def test_memory_that_breaks_while_it_is_open_is_named(tmp_path: Path) -> None:

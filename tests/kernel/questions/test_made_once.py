@@ -1,5 +1,8 @@
 """What is made once per snapshot: by the function and its arguments, whatever they are called."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 from support.index_frames import index_of
 
 
@@ -19,3 +22,15 @@ def test_each_function_and_argument_has_a_result_of_its_own() -> None:
     assert made == [1, None, 2]
     assert index_of({}).once(first, 1) == [1]
     assert made == [1, None, 2, 1]
+
+
+def test_threads_that_ask_at_the_same_time_get_the_same() -> None:
+    index, together = index_of({}), Barrier(8)
+
+    def slow(_: object) -> list[int]:
+        together.wait(10)
+        return []
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: index.once(slow), range(8)))
+    assert all(one is found[0] for one in found)

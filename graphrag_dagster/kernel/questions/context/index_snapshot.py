@@ -316,10 +316,11 @@ class IndexSnapshot:
     ) -> T:
         """Return ``make(self, *args)``, cached by function and arguments, which have to be hashable.
 
-        The tables of a snapshot never change.
+        The tables of a snapshot never change. Threads that ask for the same at the same time may each make
+        it, and get the same one.
         """
         key = (make, args, tuple(kwargs.items()))
         if key not in self._made:
-            self._made[key] = make(self, *args, **kwargs)
+            self._made.setdefault(key, make(self, *args, **kwargs))
         result: T = self._made[key]
         return result
