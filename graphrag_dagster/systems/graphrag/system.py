@@ -239,7 +239,7 @@ _STAGES = (
     ),
     Stage(
         "reports",
-        version=2,
+        version=3,
         reads=("imports", "corpus", "extraction", "resolution", "graph", "communities", "context"),
         sections=("reports",),
         users=("reports",),
