@@ -51,7 +51,7 @@ class Stage:
 KERNEL_STAGES = (
     Stage(
         "corpus",
-        version=5,
+        version=6,
         reads=("imports",),
         sections=("corpora", "files", "tables", "text_units"),
         libraries=(

@@ -225,7 +225,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
 def _not_utf8(data: bytes, declared: str | None) -> Decoded:
     lenient = data.decode("utf-8", "replace")
     broken = lenient.count(REPLACEMENT)
-    valid = len(lenient) - sum(map(str.isascii, lenient)) - broken
+    valid = len(lenient) - len(lenient.encode("ascii", "ignore")) - broken
     if valid >= broken or _MANY * _count_utf8_words(data) >= broken:
         return _with_note(lenient, "utf-8", broken)
     if declared and _fits_encoding(data, declared):
