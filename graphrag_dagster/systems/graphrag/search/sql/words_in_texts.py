@@ -22,7 +22,7 @@ _LEADING = re.compile(
     r"(?:words?|names?|terms?|phrases?|expressions?|strings?)\s+(?!of\b)(?=\S)",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"(?:(?:the|an?|both|either)\s+)+(?=\S)", re.IGNORECASE)
+_ARTICLE = re.compile(r"\A(?:(?:the|an?|both|either)\s+)+(?=\S)", re.IGNORECASE)
 _BETWEEN = re.compile(
     r"\s*,\s*(?:and\s+|or\s+)?(?:also\s+)?|\s+(?:and(?:\s+also)?|as well as|or|&)\s+", re.IGNORECASE
 )
@@ -131,6 +131,7 @@ def _alike(index: IndexSnapshot) -> Mapping[str, str]:
 
 
 _WITHOUT = re.compile(r"^[^\"“”]*\b(?:but not|and not|without|except)\b", re.IGNORECASE)
+_ASKS_MORE = re.compile(r"\b(?:and|or) (?:who|what|when|where|why|how|which)\b", re.IGNORECASE)
 
 
 def fill_words(filled: Filled, said: str, template: Template, index: IndexSnapshot) -> None:
@@ -147,6 +148,8 @@ def fill_words(filled: Filled, said: str, template: Template, index: IndexSnapsh
         return
     if _WITHOUT.search(said):
         raise Unfit("documents that hold some words without others cannot be counted", 3)
+    if _ASKS_MORE.search(QUOTED.sub("", said)):
+        raise Unfit("the question asks for something else, too: ask that by itself", 3)
     phrases, either = phrases_in(said, lambda words: is_name(words, index))
     patterns = {f"words_{n}": made for n, one in enumerate(phrases, 1) if (made := pattern_of(one, index))}
     if len(patterns) < max(len(phrases), 1):
