@@ -32,6 +32,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
 from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
+from graphrag_dagster.kernel.storage.file_format import our_tables
 from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
 from graphrag_dagster.kernel.storage.published.snapshot_contents import IDENTIFYING, document_identities
@@ -305,15 +306,9 @@ def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
     declared = {table.full_name: table for table in all_tables()}
     schemas = {table.schema for table in all_tables()}
     with warehouse.connect(corpus) as connection:
-        # Each table of ours begins with the corpus; others are somebody else's.
-        present = connection.execute(
-            "select t.schema_name, t.table_name from duckdb_tables() t join duckdb_columns() c "
-            "using (database_name, schema_name, table_name) where database_name = current_database() "
-            "and not t.internal and not t.temporary and c.column_index = 1 and c.column_name = 'corpus'"
-        ).fetchall()
         dropped = sorted(
             f"{schema}.{name}"
-            for schema, name in present
+            for schema, name in our_tables(connection)
             if schema in schemas
             and (
                 f"{schema}.{name}" not in declared

@@ -21,7 +21,7 @@ def check_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
         ForeignError: another program wrote it.
         WarehouseError: it is of another format.
     """
-    if (found := _format_of(connection)) == 0 and not _has_documents(connection):
+    if (found := _format_of(connection)) == 0 and not our_tables(connection):
         raise ForeignError(
             f"{file} has tables of another program, and stays as it is; move it away, or set "
             "GRAPHRAG_DAGSTER_WAREHOUSE to another place"
@@ -61,7 +61,10 @@ def _format_of(connection: duckdb.DuckDBPyConnection) -> int | None:
     return int(row[0]) if row else 0
 
 
-def _has_documents(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a file without a number is one from before files had numbers."""
-    query = "select 1 from duckdb_tables() where (schema_name, table_name) = ('corpus', 'documents') limit 1"
-    return first_row(connection.execute(query)) is not None
+def our_tables(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """Return schemas and names of the tables that begin with the corpus, as all of ours do."""
+    return connection.execute(
+        "select t.schema_name, t.table_name from duckdb_tables() t join duckdb_columns() c "
+        "using (database_name, schema_name, table_name) where database_name = current_database() "
+        "and not t.internal and not t.temporary and c.column_index = 1 and c.column_name = 'corpus'"
+    ).fetchall()

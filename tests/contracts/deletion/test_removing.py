@@ -155,7 +155,7 @@ def test_a_database_of_another_program_stays(coast: Path, home: Path, run: Run) 
     assert (code, "has tables of another program, and stays as it is" in told) == (1, True), told
     assert file.read_bytes() == before
     # Ours goes however old or damaged it is.
-    for content in ("meta.format as select 1 as version", "corpus.documents as select 1 as id"):
+    for content in ("meta.format as select 1 as version", "corpus.documents as select 1 as corpus"):
         file.unlink(missing_ok=True)
         with duckdb.connect(str(file)) as connection:
             connection.execute(f"create schema {content.partition('.')[0]}; create table {content}")

@@ -41,7 +41,8 @@ DERIVED = re.compile(r"[0-9a-f]{16}-.*|\.lock|\.[0-9a-f]+\.tmp")
 #: File size in bytes from which reading the tables takes a few tenths of a second. Separate files take more.
 LARGE_FROM = 32_000_000
 _EXTENSIBLE = ConfigDict(extra="allow")
-_Digits = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]+$")]
+#: No path: files are named after it.
+_Name = Annotated[str, StringConstraints(pattern=r"^\w+$")]
 
 
 @with_config(_EXTENSIBLE)
@@ -63,10 +64,10 @@ class _Manifest(TypedDict):
 
     format: int
     corpus: str
-    index: _Digits
+    index: _Name
     published: str
     counts: dict[str, int]
-    hash: _Digits
+    hash: _Name
     files: NotRequired[list[_File]]
     settings: NotRequired[_Settings]
     models: NotRequired[dict[str, Any]]
@@ -219,8 +220,7 @@ def read_manifest(content: bytes, where: str) -> Mapping[str, Any]:
             f"delete it and run 'graphrag-dagster index {entries.get('corpus')}'"
         )
     manifest = _MANIFEST.validate_python(entries, strict=True)
-    if datetime.fromisoformat(manifest["published"]).tzinfo is None:
-        raise ValueError(manifest["published"])
+    datetime.fromisoformat(manifest["published"])
     return dict(manifest)
 
 

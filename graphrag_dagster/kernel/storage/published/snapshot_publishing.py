@@ -224,7 +224,8 @@ def _publication_record(warehouse: Warehouse, corpus: str, provenance: SnapshotP
     now = datetime.now(UTC)
     for newest in snapshots(warehouse, corpus)[:1]:
         # Snapshots stay in order of publication even if the clock was set back.
-        now = max(now, datetime.fromisoformat(newest.published) + timedelta(microseconds=1))
+        then = datetime.fromisoformat(newest.published)
+        now = max(now, then.replace(tzinfo=then.tzinfo or UTC) + timedelta(microseconds=1))
     return {"published": now.isoformat(timespec="microseconds"), "run_id": provenance.run_id}
 
 
