@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import CorpusError, QuestionError, SettingsError
+from graphrag_dagster.errors import CorpusError, QuestionError, SettingsError, VectorLengthError
 from graphrag_dagster.kernel.catalogue.registry import attached_graph, embedders, methods
 from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
@@ -77,12 +77,16 @@ def embed_texts(
         queries: the texts are queries, not passages.
 
     Raises:
-        SettingsError: another embedder made the vectors of the index.
+        SettingsError: another embedder made the vectors of the index, or they are of another length.
         EndpointError: the model endpoint cannot be used.
     """
-    if index.unit_vectors is not None:
-        check_embedder(index.unit_vectors, embedder.name)
-    return embedder.embed_queries(texts) if queries else embedder.embed(texts)
+    known = index.unit_vectors
+    if known is not None:
+        check_embedder(known, embedder.name)
+    vectors = embedder.embed_queries(texts) if queries else embedder.embed(texts)
+    if known is not None and len(known) and len(known["vector"][0]) != vectors.shape[1]:
+        raise VectorLengthError(vectors.shape[1], len(known["vector"][0]), embedder.name)
+    return vectors
 
 
 def check_embedder(vectors: pl.DataFrame, name: str) -> None:

@@ -289,6 +289,10 @@ def test_vectors_are_unit_vectors_in_the_order_of_the_texts() -> None:
         [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [1.0, float("nan")]}],
         [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [1.0, 1e300]}],
         [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}],
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": None}],
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [1.0, None]}],
+        [{"index": 0, "embedding": [1.0, float("inf")]}, {"index": 1, "embedding": [1.0, 2.0]}],
+        [{"index": 0, "embedding": [[1.0, 2.0]]}, {"index": 1, "embedding": [[1.0, 2.0]]}],
     ],
 )
 def test_vectors_that_are_not_one_for_each_text_are_refused(data: Any) -> None:

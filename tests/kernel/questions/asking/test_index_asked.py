@@ -268,6 +268,8 @@ def test_vectors_of_another_length_are_told_with_the_way_out(
         for method in ("auto", "local", "drift", "basic", "paths", "graph", "SS"):
             with pytest.raises(VectorLengthError, match=said):
                 made.ask(QUESTION, method=method)
+        with pytest.raises(VectorLengthError, match=said):
+            made.embed(["a harbour"])
         for method in Index.methods("coast"):
             with suppress(VectorLengthError):
                 assert made.ask(QUESTION, method=method)
