@@ -57,7 +57,7 @@ _STAGES = (
     ),
     Stage(
         "answers",
-        version=3,
+        version=4,
         reads=("marts", "questions"),
         sections=("search",),
         asks=("coterag", "paths"),
