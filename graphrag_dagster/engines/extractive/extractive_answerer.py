@@ -140,7 +140,10 @@ class ExtractiveAnswerer:
         if points:
             return _partials_of_points(points, chunks, rendered)
         value = self._values([question], sought, sentences)
-        value[of_another_time(question, sentences)] = 0.0
+        best = value.max(initial=0.0)
+        if (other := of_another_time(question, sentences)).any():
+            # What else is near to the question is so beside those that do not answer.
+            value[other | (value < _LEAST * best)] = 0.0
         if self._cross_encoder:
             value = fuse_values(question, sentences, value, self._cross_encoder)
         points = self._over_time(course, sought, sentences) if course else []

@@ -32,8 +32,8 @@ _LEADING = re.compile(
     r"(?:(?:i(?:['’]d| would| want| was| am|['’]m)?(?: just| also)?(?: like| want(?:ed)?| need| hop(?:e|ing)"
     r"| wonder(?:ing|ed)?| curious)?"
     r"(?: to (?:know|ask|learn|find out|understand|hear)| if you (?:can|could) (?:please )?tell me)?"
-    r"|(?:can|could|would|will) (?:you|anyone|somebody|someone) (?:please |kindly )?"
-    r"(?:tell (?:me|us)|say|let me know)"
+    r"|(?:can|could|would|will) (?:you|anyone|somebody|someone) (?:(?:please|kindly|briefly|quickly) )*"
+    r"(?:tell (?:me|us)|say|let me know|explain)(?: briefly| in short)?"
     r"|(?:do|does) (?:you|anyone|anybody|somebody) (?:happen to )?know"
     r"|(?:please |kindly )?(?:tell (?:me|us)|let me know)),?\s+"
     rf"(?:please,?\s+)?)?(?=(?:exactly )?(?:(?:in|at|on|to|by|from|for|with) )?{_WH}\b)",

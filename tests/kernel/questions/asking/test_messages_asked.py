@@ -52,6 +52,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
         ("Please answer briefly: who built the quay?", ["who built the quay?"]),
         ("In at most two sentences, who built the quay?", ["who built the quay?"]),
         ("Could you please tell me who built the quay? Keep it short.", ["who built the quay?"]),
+        ("Could you briefly explain who built the quay? Thank you!", ["who built the quay?"]),
         ("1. Who built the quay?\n2. When did it burn?", ["Who built the quay?", "When did it burn?"]),
         ("What did St. Louis report? And Boston?", ["What did St. Louis report?", "And Boston?"]),
         ("The quay burned in 1911. Who built it?", ["The quay burned in 1911. Who built it?"]),
