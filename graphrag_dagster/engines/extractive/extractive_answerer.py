@@ -139,11 +139,7 @@ class ExtractiveAnswerer:
             points = []
         if points:
             return _partials_of_points(points, chunks, rendered)
-        value = self._values([question], sought, sentences)
-        best = value.max(initial=0.0)
-        if (other := of_another_time(question, sentences)).any():
-            # What else is near to the question is so beside those that do not answer.
-            value[other | (value < _LEAST * best)] = 0.0
+        value = _at_its_time(question, sentences, self._values([question], sought, sentences))
         if self._cross_encoder:
             value = fuse_values(question, sentences, value, self._cross_encoder)
         points = self._over_time(course, sought, sentences) if course else []
@@ -292,6 +288,13 @@ def _partials_of_points(
                 own.append(replace(point, value=1 - rank / 1000))
         made.append(_partial_answer(own, round(100 * own[0].value) if own else 0))
     return made
+
+
+def _at_its_time(question: str, sentences: Sequence[RankedSentence], value: Scores) -> Scores:
+    """Return the values, 0 for sentences of another time than the question's, and for what is only near."""
+    other = of_another_time(question, sentences)
+    # What else is near to the question is so beside those that do not answer.
+    return np.where(other | (other.any() & (value < _LEAST * value.max(initial=0.0))), 0.0, value)
 
 
 def _partial_answer(points: Sequence[Point], score: int) -> PartialAnswer:
