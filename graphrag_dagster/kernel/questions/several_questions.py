@@ -81,7 +81,9 @@ def questions_in(message: str) -> list[str]:
     >>> questions_in("In one sentence, who built the quay?")
     ['who built the quay?']
     """
-    said = _without_courtesy(message)
+    # Runs of blanks would take the patterns the square of their length.
+    lines = (" ".join(line.split()) for line in message.splitlines())
+    said = _without_courtesy("\n".join(filter(None, lines)))
     found: list[str] = []
     before = ""
     for sentence in _sentences(said):

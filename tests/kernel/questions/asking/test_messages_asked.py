@@ -1,6 +1,7 @@
 """What people write, asked without a model: several questions, courtesies, misspelt words, and what no text has."""
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 
 import pytest
 
@@ -70,6 +71,13 @@ def test_the_questions_of_a_message_are_told_from_words_for_whoever_answers(
     message: str, questions: str | list[str]
 ) -> None:
     assert questions_in(message) == ([questions] if isinstance(questions, str) else questions)
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t ", ", "])
+def test_a_message_of_blanks_is_read_at_once(blank: str) -> None:
+    begin = monotonic()
+    assert questions_in(f"who {blank * 1_300} built the quay?")
+    assert monotonic() - begin < 1
 
 
 def test_each_question_of_a_message_is_answered_or_named(ask: Ask) -> None:
