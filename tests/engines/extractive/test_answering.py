@@ -433,7 +433,7 @@ def test_a_shared_phrase_is_held_by_several_sentences() -> None:
 )  # fmt: skip
 def test_whoever_did_it_is_marked_and_nobody_else(question: str, sentence: str, marked: str | None) -> None:
     found = answering_words(sentence, Marking.of(question, answer_type_of(question)))
-    assert found == (marked or sentence)
+    assert in_bold(sentence, [found] if found else []) == (marked or sentence)
 
 
 @pytest.mark.parametrize(
@@ -455,11 +455,9 @@ def test_the_place_of_a_thing_comes_before_what_else_is_said_of_it() -> None:
         "The rope yard burned down on 4 May 2001.",
         "Selma Dray owned the rope yard at Port Vessay.",
     ]
-    first, *others = [
-        text for text, _, _ in answer("Where is the rope yard?", [row(1, "Yards", said)]).quotes
-    ]
-    assert first == "Selma Dray owned the rope yard at **Port Vessay**."
-    assert not any("**" in text for text in others)
+    found = answer("Where is the rope yard?", [row(1, "Yards", said)])
+    assert found.quotes[0][0] == said[2]
+    assert [found.text[mark.start : mark.end] for mark in found.layout.marks] == ["Port Vessay"]
 
 
 @pytest.mark.parametrize(
@@ -473,7 +471,7 @@ def test_the_place_of_a_thing_comes_before_what_else_is_said_of_it() -> None:
 def test_other_forms_and_near_meanings_are_found_beside_all_else_that_is_asked(
     question: str, said: str
 ) -> None:
-    assert said in answer(question, [row(1, "Yards", [said, *FACTS])]).text.replace("**", "")
+    assert said in answer(question, [row(1, "Yards", [said, *FACTS])]).text
 
 
 @pytest.mark.parametrize(
