@@ -66,11 +66,15 @@ def test_what_nobody_agreed_to_is_done_with_yes(
 ) -> None:
     (home / "corpora" / "mine").mkdir()
     with instance() as records:
+        from graphrag_dagster.definitions import defs
         from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
         from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
 
         records.add_dynamic_partitions(str(CORPUS.name), ["mine"])
-        records.create_run_for_job(_job(), tags={PARTITION_TAG: "mine"})
+        index = defs.resolve_job_def("index")
+        records.create_run_for_job(
+            index, tags={PARTITION_TAG: "mine"}, asset_selection=index.asset_layer.executable_asset_keys
+        )
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     code, _, err = run(command, "mine")
     assert code == 1
@@ -78,16 +82,6 @@ def test_what_nobody_agreed_to_is_done_with_yes(
     code, out, err = run(command, "mine", "--yes", "--json")
     assert code == 0, err
     assert '"runs": 1' in out
-
-
-def _job():  # type: ignore[no-untyped-def]
-    from dagster import job
-
-    @job
-    def nothing() -> None:
-        """Do nothing."""
-
-    return nothing
 
 
 @pytest.mark.parametrize(

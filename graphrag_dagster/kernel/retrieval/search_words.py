@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.text.east_asian import has_east_asian, in_pairs, pairs
-from graphrag_dagster.kernel.text.folding import FoldedText, fold, fold_case
+from graphrag_dagster.kernel.text.folding import INDIAN, WORD, FoldedText, fold, fold_case
 from graphrag_dagster.kernel.text.languages import ENGLISH, FUNCTION_WORDS
 
-_WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"'s\b")
 _SENTENCE_END = re.compile(r"[.?!:]['\"”’)]*$")
 
@@ -55,7 +54,7 @@ def fold_name(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the folded words of a text in order; of Chinese and Japanese, pairs of letters."""
-    found = _WORD.findall(fold_name(text))
+    found = WORD.findall(fold_name(text))
     return in_pairs(found) if has_east_asian(text) else found
 
 
@@ -68,7 +67,7 @@ def words_with_case(text: str) -> WordForms:
     at_start, east_asian = True, has_east_asian(text)
     for piece in re.finditer(r"\S+", text):
         plain = FoldedText(piece[0])
-        for match in _WORD.finditer(_POSSESSIVE.sub("  ", plain.text)):
+        for match in WORD.finditer(_POSSESSIVE.sub("  ", plain.text)):
             for first, last in pairs(match[0]) if east_asian else [(0, len(match[0]))]:
                 start, end = plain.original(match.start() + first, match.start() + last)
                 folded.append(unicodedata.normalize("NFC", match[0][first:last]))
@@ -81,7 +80,7 @@ def words_with_case(text: str) -> WordForms:
 
 
 # The tokens and stop words of bm25s, whose import takes a tenth of a second.
-_TOKEN = re.compile(r"(?u)\b\w\w+\b")
+_TOKEN = re.compile(rf"\w(?:\w|[{INDIAN}])+")
 #: The stop words of Lucene.
 STOP_WORDS = frozenset(
     (

@@ -17,6 +17,10 @@ _NO_LETTERS = re.compile(
 )
 #: Marks of other scripts make other letters.
 _ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+#: Of the scripts of India, whose signs of vowels are of their words, although they are no letters.
+INDIAN = "\u0900-\u0963\u0966-\u0df3"
+#: A run of letters and digits.
+WORD = re.compile(rf"[^\W_]+(?:[{INDIAN}]+[^\W_]*)*")
 
 
 class _Folded(dict[int, str]):

@@ -1,7 +1,6 @@
 """Word overlap of sentences, and selection without repetition."""
 
 import html
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.common.stable_values import cosines, round_for_comparison
 from graphrag_dagster.kernel.text.east_asian import has_east_asian, in_pairs
 from graphrag_dagster.kernel.text.english_words import BASE_FORMS, STOP_WORDS
-from graphrag_dagster.kernel.text.folding import fold
+from graphrag_dagster.kernel.text.folding import WORD, fold
 
 _QUOTES = "\"'“”‘’«»`„‚"
 _SPACES = str.maketrans("\t\n\r", "   ")
@@ -46,12 +45,10 @@ def normalise(name: str) -> str:
 #: ROUGE-L F1 from which two sentences count as the same (spec_graphrag §12).
 NEARLY_THE_SAME = 0.7
 
-_WORD = re.compile(r"[^\W_]+")
-
 
 def words(text: str) -> tuple[str, ...]:
     """Return the runs of letters and digits, folded; of Chinese and Japanese, pairs of letters."""
-    found = _WORD.findall(fold(text))
+    found = WORD.findall(fold(text))
     return tuple(in_pairs(found) if has_east_asian(text) else found)
 
 

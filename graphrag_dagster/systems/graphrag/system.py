@@ -128,7 +128,7 @@ METHODS = (
         tasks=("query_writer",),
         tables=(
             *(*TEXT_UNIT_TABLES, *GRAPH_TABLES, *LEVEL_TABLES, *COMMUNITY_TABLES),
-            *("graph.claims", "graph.community_members", "reports.community_reports"),
+            *("graph.claims", "graph.community_members", "graph.triples", "reports.community_reports"),
         ),
         options=("engine", "sql"),
         features=("query",),

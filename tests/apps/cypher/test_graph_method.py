@@ -84,7 +84,7 @@ def test_the_rule_counts_names_and_cues_and_gives_its_reason(
 def test_a_fact_is_found_at_its_node_and_cited_with_its_words() -> None:
     found = answer(small_index(bridged=False), OWNER)
     assert (fact(found, "Route through the graph", "route"), found.level) == ("local", 0)
-    assert "**Anna Velm** owns Mill House since the flood. [1]" in found.text
+    assert "**Anna Velm** owns Mill House since the flood. [1]" in found.text_in_bold
     first, *_ = found.sources
     assert (first.kind, first.record_id) == ("relationship", "r0")
     assert first.evidence

@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_one_process_makes_it_and_what_was_left_half_made_goes(
 ) -> None:
     warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
     snapshot = publish_triples(warehouse, "films", [("A", "$", "B")])
-    left = GRAPHS.place(snapshot).parent / ".killed.tmp"
+    left = GRAPHS.place(snapshot).parent / f".{uuid4().hex}.tmp"
     left.mkdir(parents=True)
     (left / GRAPHS.place(snapshot).name).write_bytes(b"half")
     loads: list[Path] = []

@@ -71,7 +71,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory, indexed_home: Path) -> Pa
     )
     with pytest.MonkeyPatch.context() as patch:
         enter_home(patch, home)
-        answer_corpus("coast", Filters(), RunBudget(), as_json=True)
+        answer_corpus("coast", Filters(), RunBudget(), yes=False, as_json=True)
     return home
 
 

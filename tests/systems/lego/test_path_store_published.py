@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def test_one_makes_it_and_what_was_left_half_made_goes(
 ) -> None:
     warehouse = warehouse_in(tmp_path)
     snapshot = publish_triples(warehouse, "films", [("A", "$", "B")])
-    left = PATHS.place(snapshot).parent / ".killed.tmp"
+    left = PATHS.place(snapshot).parent / f".{uuid4().hex}.tmp"
     left.mkdir(parents=True)
     (left / "half.npy").write_bytes(b"half")
     written: list[Path] = []

@@ -17,7 +17,6 @@ from support.index_frames import filled, index_of
         (("data/incidents.csv",), "Which incident was the last?", "data/incidents.csv"),
         (("news.csv",), "How many new ships are there?", None),
         (("glass.csv",), "How many glas are there?", None),
-        (("a/votes.csv", "b/votes.csv"), "How many votes are there?", None),
     ],
 )
 def test_rows_are_called_as_their_file_is(paths: tuple[str, ...], question: str, place: str | None) -> None:
