@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.common.array_files import load_array
 from graphrag_dagster.kernel.common.packed_arrays import Texts
 from graphrag_dagster.kernel.graph.graph_labels import Vocabulary
 
@@ -173,9 +174,7 @@ class PathStore:
             about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
             if about["format"] != FORMAT:
                 raise WarehouseError(f"{folder}: arrays of format {about['format']}, not {FORMAT}; delete it")
-            mapped: dict[str, Any] = {
-                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
-            }
+            mapped: dict[str, Any] = {name: load_array(folder / f"{name}.npy", "r") for name in _ARRAYS}
         except (OSError, ValueError, KeyError) as error:
             raise WarehouseError(
                 f"{folder}: the arrays of a graph cannot be read ({error}); delete it"

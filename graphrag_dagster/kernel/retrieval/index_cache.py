@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.common.array_files import load_array, read_header
 from graphrag_dagster.kernel.tables import Table
 
 T = TypeVar("T")
@@ -119,13 +120,11 @@ def mapped_array(file: Path) -> NDArray[Any]:
         ValueError: it has no complete array.
     """
     if file.stat().st_size < _MAPPED_FROM:
-        whole: NDArray[Any] = np.load(file, allow_pickle=False)
-        return whole
+        return load_array(file)
     from pyarrow import memory_map
 
     with file.open("rb") as stream:
-        np.lib.format.read_magic(stream)
-        shape, by_column, kind = np.lib.format.read_array_header_1_0(stream)
+        shape, by_column, kind = read_header(stream)
         offset = stream.tell()
     with memory_map(str(file)) as source:
         values = np.frombuffer(source.read_buffer(), kind, math.prod(shape), offset)

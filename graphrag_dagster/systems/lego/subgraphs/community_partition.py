@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.common.array_files import load_array
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.graph.adjacency_arrays import Ints, Longs, PathStore, expand_ranges
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
@@ -55,7 +56,7 @@ class GraphPartition:
             WarehouseError: the file is missing, damaged, or of another graph.
         """
         try:
-            found = np.load(folder / _FILE, mmap_mode="r", allow_pickle=False)
+            found = load_array(folder / _FILE, "r")
         except (OSError, ValueError) as error:
             raise WarehouseError(
                 f"{folder}: the communities cannot be read ({error}); make them again"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import GraphragError, VectorLengthError, WarehouseError
+from graphrag_dagster.kernel.common.array_files import load_array
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.graph.graph_labels import Places
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
@@ -89,7 +90,7 @@ class TextVectors:
             WarehouseError: they are missing, damaged, or others.
         """
         try:
-            vectors = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            vectors = load_array(folder / f"{name}.npy", "r")
             made_by = (folder / f"{name}.txt").read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise WarehouseError(
