@@ -426,6 +426,7 @@ def test_a_shared_phrase_is_held_by_several_sentences() -> None:
         ("Who repaired the yard?", "Anna Ruiz never repaired the yard, but Orrin Vask repaired it.", "Anna Ruiz never repaired the yard, but **Orrin Vask** repaired it."),
         ("Whom did she meet?", "Anna Ruiz met Orrin Vask.", "Anna Ruiz met **Orrin Vask**."),
         ("Whom did she marry?", "Anna Ruiz married Orrin Vask.", "Anna Ruiz married **Orrin Vask**."),
+        ("Whom did Lena Holm marry?", "Anna Ruiz married Orrin Vask.", None),
         ("Who did Anna Ruiz thank?", "Selma Dray was thanked by Anna Ruiz.", "**Selma Dray** was thanked by Anna Ruiz."),
         ("Where is the yard?", "Anna Ruiz sold the yard to Orrin Vask.", None),
         ("Where is the yard?", "Anna Ruiz had the yard at Vessay.", "Anna Ruiz had the yard at **Vessay**."),

@@ -150,7 +150,7 @@ DOCUMENTS = (
         group by all
         """,
         "path",
-        "Counted: files{where} with text{holding}",
+        "Counted: files that were read{where}{holding}",
         "{path}: {documents} documents",
         "corpus.files",
         "path",

@@ -38,7 +38,7 @@ ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
         ("How many documents are there before 1800?", "Counted: documents dated 1799-12-31 or earlier: 0", []),
     ],
     "files": [
-        ("How many files are there?", "Counted: files with text: 4", ["council/minutes.md: 1 documents", "data/incidents.csv: 3 documents", "news/merger.txt: 1 documents", "news/strike.md: 1 documents"]),
+        ("How many files are there?", "Counted: files that were read: 4", ["council/minutes.md: 1 documents", "data/incidents.csv: 3 documents", "news/merger.txt: 1 documents", "news/strike.md: 1 documents"]),
     ],
     "documents_by": [
         ("Number of documents by year", "Counted: documents, by year:", ["2020: 1", "2021: 3", "2022: 1", "–: 1"]),
