@@ -77,7 +77,11 @@ def test_shards_on_ray_give_the_same_tables_though_a_worker_is_killed(
         assert made(monkeypatch, tmp_path / "shards", endpoint, SHARDS) == whole
         assert {one.digest for one in endpoint.requests} == sent
     assert killed
-    assert [path for method, path in bucket.requests if method == "PUT" and "/runs/coast/extraction/" in path]
+    assert [
+        path
+        for method, path in bucket.requests
+        if method == "PUT" and "/runs/staging/coast/extraction/" in path
+    ]
     assert not ObjectFolder(f"s3://{BUCKET}/runs").list()
     assert not list(tmp_path.glob("**/staging"))
 
