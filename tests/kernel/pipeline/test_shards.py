@@ -178,7 +178,7 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_else_asked_again(
     assert sum(again.values()) - sum(sent.values()) <= 16
     assert not multiprocessing.active_children()
     assert {
-        path.split("/")[4] for method, path in bucket.requests if method == "PUT" and "/runs/" in path
+        path.split("/")[5] for method, path in bucket.requests if method == "PUT" and "/runs/" in path
     } == {
         "extraction",
         "reports",
