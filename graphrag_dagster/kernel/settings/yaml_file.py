@@ -258,8 +258,9 @@ def _problem(detail: Mapping[str, Any], root: type[BaseModel]) -> str:
     if detail["type"] == "extra_forbidden":
         known = _allowed(root, above)
         near = get_close_matches(str(last)[:_LONGEST_FOUND], known, 1)
-        meant = f"; did you mean {near[0]}?" if near else ";"
-        return f"{key} is not a setting{meant} allowed here: {', '.join(known)}"
+        # A section may have fifty keys.
+        meant = f"did you mean {near[0]}?" if near else f"allowed here: {', '.join(known)}"
+        return f"{key} is not a setting; {meant}"
     shown = _display_value(location, detail["input"])
     if detail["type"] == "literal_error":
         is_that = f"{key} is {shown}" if shown else f"{key} has another value"
