@@ -272,7 +272,7 @@ def words_of(query: str) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """Return a text without case and accents."""
+    """Return a text without case and accents, as :data:`FOLDED` has it in SQL, which finds the passages."""
     return "".join(map(_folded_character, text))
 
 
