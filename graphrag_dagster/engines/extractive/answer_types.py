@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
-from graphrag_dagster.engines.extractive.office_holders import office_asked
 from graphrag_dagster.engines.extractive.parsing.type_lexicon import EVENT, GEO, KINDS, LAW, PERSON
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, asks_for_overview
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
@@ -146,8 +145,6 @@ def answer_type_of(question: str) -> AnswerType:
 
 def _factual_type(question: str) -> AnswerType:
     asking = _ASKING.search(question)
-    if office_asked(question):
-        return AnswerType(kind="person")
     if measured := _MEASURED.match(question):
         return AnswerType(kind="money" if measured["money"] and "growth" not in words(question) else "number")
     if _DEFINITION.match(question):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, numbers_of, things_of_type
 from graphrag_dagster.engines.extractive.doers import Deed, deed_asked, doers
-from graphrag_dagster.engines.extractive.office_holders import Office, holders, office_asked
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.questions.citations import LABELS
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
@@ -213,21 +212,18 @@ def _heading_line(heading: str) -> str:
 class Marking:
     """What of a sentence may answer a question.
 
-    ``wanted``: what the question wants; ``known``: stems of its words, which answer nothing; ``office``: the
-    office whose holder it asks for, ``deed``: what was done by whom it asks for; no other name answers.
+    ``wanted``: what the question wants; ``known``: stems of its words, which answer nothing; ``deed``: what
+    was done by the person it asks for; no other person answers, and none where it asks for no deed.
     """
 
     wanted: AnswerType
     known: frozenset[str]
-    office: Office | None
     deed: Deed | None
 
     @classmethod
     def of(cls, question: str, wanted: AnswerType) -> "Marking":
         """Return what may answer a question that wants something."""
-        return cls(
-            wanted, frozenset(map(stem, words(question))), office_asked(question), deed_asked(question)
-        )
+        return cls(wanted, frozenset(map(stem, words(question))), deed_asked(question))
 
 
 def answering_words(
@@ -245,14 +241,12 @@ def answering_words(
         return None
     start = speaker_before(sentence)[1]
     said = sentence[start:]
-    if marking.office:
-        things = holders(said, marking.office)
-    elif wanted.kind == "number" and wanted.noun:
+    if wanted.kind == "number" and wanted.noun:
         things = numbers_of(said, wanted.noun)
     else:
         things = things_of_type(wanted.kind, said, wanted.noun, types)
-        if wanted.kind == "person" and marking.deed:
-            things = doers(said, marking.deed, things)
+        if wanted.kind == "person":
+            things = doers(said, marking.deed, things) if marking.deed else []
     inside = MarkupSpans(sentence)
     for span in things:
         whole = Span(start + span.start, start + span.end)
@@ -303,7 +297,6 @@ def sentence_values(
         value[quoted] *= np.where(_hold_all(question, chosen) & (standalone[:, 0] > 0), _WITH_PLACE, 1.0)
     value[said_by_named(question, [one.line for one in sentences])] *= _BY_SPEAKER
     value[[one.row.favoured for one in sentences]] *= _OF_FAVOURED
-    _raise_holders(question, sentences, value)
     again = repeats_question(question, sentences)
     if np.any(value[~again] > 0):
         value[again] = 0
@@ -345,25 +338,6 @@ def _names_speaker(folded: Sequence[str], written: Sequence[str], speaker: str) 
         )
     pairs = {tuple(own[place : place + _FULL]) for place in range(len(own) - 1)}
     return any(tuple(folded[place : place + _FULL]) in pairs for place in range(len(folded) - 1))
-
-
-#: Values, against the best, of sentences that name who holds the office that is asked for: in a row that also
-#: has whose office it is, and in the same sentence.
-_HOLDER, _HOLDER_OF_IT = 1.2, 1.5
-
-
-def _raise_holders(question: str, sentences: Sequence[RankedSentence], value: Scores) -> None:
-    """Raise sentences that name who holds the office that a question asks for above all others."""
-    office = office_asked(question)
-    if office is None:
-        return
-    best = max(value.max(initial=0.0), 1e-3)
-    for place, one in enumerate(sentences):
-        if one.quotable and holders(one.bare_text, office):
-            texts = (one.text, one.row.text, one.row.title)
-            has_body = [office.body <= frozenset(map(stem, words(text))) for text in texts]
-            if any(has_body):
-                value[place] += best * (_HOLDER_OF_IT if has_body[0] else _HOLDER)
 
 
 def repeats_question(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:

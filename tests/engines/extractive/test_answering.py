@@ -428,6 +428,7 @@ def test_a_shared_phrase_is_held_by_several_sentences() -> None:
         ("Whom did she marry?", "Anna Ruiz married Orrin Vask.", "Anna Ruiz married **Orrin Vask**."),
         ("Whom did Lena Holm marry?", "Anna Ruiz married Orrin Vask.", None),
         ("Who did Anna Ruiz thank?", "Selma Dray was thanked by Anna Ruiz.", "**Selma Dray** was thanked by Anna Ruiz."),
+        ("Who is the CFO of Ostrel?", "The CFO of Ostrel spoke to Anna Ruiz of margins.", None),
         ("Where is the yard?", "Anna Ruiz sold the yard to Orrin Vask.", None),
         ("Where is the yard?", "Anna Ruiz had the yard at Vessay.", "Anna Ruiz had the yard at **Vessay**."),
     ],
@@ -511,3 +512,10 @@ def test_what_nothing_resembles_is_refused(question: str) -> None:
 def test_an_amount_of_money_is_known_in_any_coin(amount: str) -> None:
     sentence = f"The keeper had {amount} a week."
     assert [sentence[one.start : one.end] for one in things_of_type("money", sentence)] == [amount]
+
+
+def test_a_number_of_something_else_is_not_marked() -> None:
+    said = ["The yard of Ostrel had 12 cranes and many workers.", "Ostrel employed 340 workers at the yard."]
+    found = answer("How many workers had the yard of Ostrel?", [row(1, "Yards", said)])
+    assert [quote[0] for quote in found.quotes] == said[::-1]
+    assert [found.text[mark.start : mark.end] for mark in found.layout.marks] == ["340"]
