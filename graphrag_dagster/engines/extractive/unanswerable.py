@@ -17,7 +17,6 @@ from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.unknown_words import is_one_of_several
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, names_in
-from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 from graphrag_dagster.kernel.text.languages import ENGLISH, language_of
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
@@ -41,9 +40,6 @@ _VERSION = re.compile(
     r"(?!\w| ?(?:%|percent\b|per cent\b|thousand\b|[mb]illion\b|times\b|points?\b))"
     r"|\b(?P<joined>[A-Z][A-Za-z]*/\d+)(?![\w.])"
 )
-#: The name of what a version is of, before its number.
-_NAME_BEFORE = re.compile(r"(?P<word>[A-Z][\w-]*)[ ,]+(?:v|version )?\Z")
-_OF_VERSIONS = frozenset({"version", "release", "v"})
 
 
 def missing_subject(question: str, sentences: Sequence[RankedSentence], embedder: Embedder) -> str | None:
@@ -77,7 +73,7 @@ def missing_subject(question: str, sentences: Sequence[RankedSentence], embedder
             continue
         if is_name or not _is_meant(word, asked, said, embedder):
             return word
-    return next((one for one in _versions(question) if not _has_version(one, question, texts)), None)
+    return next((one for one in _versions(question) if not _has_version(one, texts)), None)
 
 
 def _is_number(word: str) -> bool:
@@ -122,19 +118,10 @@ def _versions(question: str) -> Iterator[str]:
         yield found["number"] or found["joined"]
 
 
-def _has_version(version: str, question: str, texts: Sequence[str]) -> bool:
-    """Whether a text has an identifier, and not of something that the question does not speak of.
-
-    "Python 3.9" names no version 3.9 of Datasette; "0.20.1" is one of 0.20.
-    """
-    own = {*words(question), *_OF_VERSIONS, *STOP_WORDS}
+def _has_version(version: str, texts: Sequence[str]) -> bool:
+    """Whether a text has an identifier; "0.20.1" is one of 0.20."""
     mark = re.compile(rf"(?<![\d.]){re.escape(version)}(?!\d)", re.IGNORECASE)
-    for text in texts:
-        for found in mark.finditer(text):
-            before = _NAME_BEFORE.search(text[: found.start()])
-            if before is None or not own.isdisjoint(words(before["word"])):
-                return True
-    return False
+    return any(map(mark.search, texts))
 
 
 _MONTH = rf"(?P<{{}}>{'|'.join(calendar.month_name[1:])})"
