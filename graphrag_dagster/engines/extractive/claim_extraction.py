@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,42 +18,22 @@ from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
 from graphrag_dagster.kernel.tasks.task_ports import ClaimInstance, Engine, TextUnit, UnitExtraction
 from graphrag_dagster.kernel.text.english_words import word_set
 from graphrag_dagster.kernel.text.languages import ENGLISH
+from graphrag_dagster.kernel.text.periods import periods_in
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",),
-            ("june", "jun"), ("july", "jul"), ("august", "aug"), ("september", "sept", "sep"),
-            ("october", "oct"), ("november", "nov"), ("december", "dec"),
-        ),
-        start=1,
-    )
-    for name in names
-}  # fmt: skip
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_YEAR = r"(?:1[0-9]|20)\d\d"
-_DATE = re.compile(
-    rf"""\b(?:
-        (?P<iso>{_YEAR}-\d\d(?:-\d\d)?)
-        |(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?(?P<month>{_MONTH})\.?,?\ (?P<year>{_YEAR})
-        |(?P<us_month>{_MONTH})\.?\ (?P<us_day>\d{{1,2}})(?:st|nd|rd|th)?,?\ (?P<us_year>{_YEAR})
-        |(?P<of_month>{_MONTH})\.?,?\ (?P<month_year>{_YEAR})
-        |(?P<only>(?<!\d[.,])(?<![-/$£€])(?<!%)\b{_YEAR})(?![.,]\d|[-/]\d\d\b|\s?(?:%|percent|people|crowns|tonnes))
-    )\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
+#: Before a year; other numbers of four digits count something.
 _YEAR_BEFORE = re.compile(
     r"\b(?:in|since|from|until|till|by|of|during|before|after|between|and|to|early|late|mid|year|around|about|"
     r"circa|c\.|for|the)\s*[-–]?\s*\Z|[(–-]\Z|\A\W*\Z",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s*(?:to|until|till|and|through|[-–—])\s*\Z", re.IGNORECASE)
+#: Characters of a date by which days, months and years are told.
+_PRECISION = {"day": 10, "month": 7, "year": 4, "years": 4}
 
 
 def stated_period(sentence: str) -> tuple[str | None, str | None]:
@@ -68,43 +47,23 @@ def stated_period(sentence: str) -> tuple[str | None, str | None]:
     >>> stated_period("She has been a member since 1997.")
     ('1997', None)
     """
-    found = [(match, iso) for match in _DATE.finditer(sentence) if (iso := _iso(sentence, match))]
-    if len(found) == 1:
-        match, iso = found[0]
-        before = sentence[: match.start()].rstrip().casefold()
-        if before.endswith(("since", "from")):
-            return iso, None
-        if before.endswith(("until", "till")):
-            return None, iso
-        return iso, iso
-    if len(found) == 2:
-        (first, start), (second, end) = found
-        if _RANGE.match(sentence[first.end() : second.start()]) and start <= end:
-            return start, end
-    return None, None
-
-
-def _iso(sentence: str, match: re.Match[str]) -> str | None:
-    parts = match.groupdict()
-    if parts["only"]:
-        return parts["only"] if _YEAR_BEFORE.search(sentence[: match.start()]) else None
-    if parts["iso"]:
-        numbers = [int(part) for part in parts["iso"].split("-")]
-        return parts["iso"] if _exists(*numbers) else None
-    if parts["of_month"]:
-        return f"{parts['month_year']}-{_MONTHS[parts['of_month'].casefold()]:02d}"
-    year = int(parts["year"] or parts["us_year"])
-    month = _MONTHS[(parts["month"] or parts["us_month"]).casefold()]
-    day = int(parts["day"] or parts["us_day"])
-    return f"{year}-{month:02d}-{day:02d}" if _exists(year, month, day) else None
-
-
-def _exists(year: int, month: int, day: int = 1) -> bool:
-    try:
-        date(year, month, day)
-    except ValueError:
-        return False
-    return True
+    found = [
+        one
+        for one in periods_in(sentence)
+        if one.form in _PRECISION and (one.form != "year" or _YEAR_BEFORE.search(sentence[: one.start]))
+    ]
+    if not 1 <= len(found) <= 2:
+        return None, None
+    first, last = found[0], found[-1]
+    start = first.period.start.isoformat()[: _PRECISION[first.form]]
+    end = last.period.end.isoformat()[: _PRECISION[last.form]]
+    before = sentence[: first.start].rstrip().casefold()
+    if len(found) == 2 or first.form == "years":
+        joined = first is last or _RANGE.match(sentence[first.end : last.start])
+        return (start, end) if joined and start <= end else (None, None)
+    if before.endswith(("since", "from")):
+        return start, None
+    return None if before.endswith(("until", "till")) else start, end
 
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
