@@ -1,6 +1,5 @@
 """What a question is about and its context does not have, so that no sentence answers it (English)."""
 
-import calendar
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from graphrag_dagster.engines.extractive.answer_types import AnswerType, things_
 from graphrag_dagster.engines.extractive.sentence_selection import RankedSentence
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.questions.names_and_numbers import is_year, numbers_of
 from graphrag_dagster.kernel.questions.unknown_words import is_one_of_several
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, names_in
 from graphrag_dagster.kernel.text.languages import ENGLISH, language_of
@@ -33,6 +33,7 @@ _MEANS_BESIDE = 0.3
 _DIGITS = 3
 #: Letters from which a word may be written as two: "data center".
 _JOINED = 5
+_LAST_DAY = 31
 _WHOLE = re.compile(r"([0-9]+)(?:st|nd|rd|th)?")
 #: "0.62", "v3.13", "HTTP/3", but no measures.
 _VERSION = re.compile(
@@ -124,25 +125,17 @@ def _has_version(version: str, texts: Sequence[str]) -> bool:
     return any(map(mark.search, texts))
 
 
-_MONTH = rf"(?P<{{}}>{'|'.join(calendar.month_name[1:])})"
-_DATE = re.compile(
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH.format('month')}\b"
-    rf"|\b{_MONTH.format('first')} (?:(?P<then>\d{{1,2}})(?:st|nd|rd|th)?\b|(?=(?:of )?[12]\d{{3}}\b))"
-    r"|(?<![\w.,-])(?P<year>1\d{3}|20\d\d)(?![\w-]|[.,]\d)"
-)
-
-
 def of_another_time(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
     """Return which sentences name another day, month or year than a question, and are not of its year.
 
     A question that names several, or none, is about no time of which another could be told.
     """
     asked = _times(question)
-    wanted = [one if len(one) == 1 else frozenset[str]() for one in asked]
+    wanted = [one if len(one) == 1 else frozenset[float]() for one in asked]
 
     def is_other(one: RankedSentence) -> bool:
         days, months, years = _times(one.text)
-        of_document = {str(one.day.year)} if years and one.day else set()
+        of_document = {float(one.day.year)} if years and one.day else set()
         years = years and years | _times(one.row.title)[2] | of_document
         said = (days, months, years)
         return any(own and known and own.isdisjoint(known) for own, known in zip(wanted, said, strict=True))
@@ -152,14 +145,15 @@ def of_another_time(question: str, sentences: Sequence[RankedSentence]) -> NDArr
     return np.array([is_other(one) for one in sentences], dtype=np.bool_)
 
 
-def _times(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Days of a month, months beside a day or a year, and years that a text names."""
-    found = [one.groupdict() for one in _DATE.finditer(text)]
-    named = [
-        frozenset(one[first] or one[second] for one in found if one[first] or one[second])
-        for first, second in (("day", "then"), ("month", "first"), ("year", "year"))
-    ]
-    return named[0], named[1], named[2]
+def _times(text: str) -> tuple[frozenset[float], frozenset[float], frozenset[float]]:
+    """Days of a month, months and years that a text names."""
+    found = numbers_of(text)
+    beside = [*pairwise(found), *pairwise(reversed(found))]
+    return (
+        frozenset(one.value for one, month in beside if month.kind == "month" and one.value <= _LAST_DAY),
+        frozenset(one.value for one in found if one.kind == "month"),
+        frozenset(one.value for one in found if is_year(one)),
+    )
 
 
 #: Share of what a question says beside the price that stands around an amount of money on its subject.

@@ -256,10 +256,11 @@ def is_among(number: Number, known: Sequence[Number]) -> bool:
 
 def rival_numbers(number: Number, known: Sequence[Number]) -> list[Number]:
     """Return the known numbers that could replace ``number``: the same kind, and years only for years."""
-    return [other for other in known if other.kind == number.kind and _is_year(other) == _is_year(number)]
+    return [other for other in known if other.kind == number.kind and is_year(other) == is_year(number)]
 
 
-def _is_year(number: Number) -> bool:
+def is_year(number: Number) -> bool:
+    """Return whether a number may be a year, 1000–2100."""
     return number.kind == "count" and number.text.isdigit() and 1000 <= number.value <= 2100
 
 
@@ -272,7 +273,7 @@ def _is_same_number(stated: Number, known: Number) -> bool:
         return False
     if math.isclose(stated.value, known.value, rel_tol=1e-9):
         return True
-    if _is_year(stated) or stated.kind == "month" or not stated.value:
+    if is_year(stated) or stated.kind == "month" or not stated.value:
         return False
     ratio = known.value / stated.value
     if stated.bound == "about" or known.bound == "about":
@@ -287,7 +288,7 @@ def _is_same_number(stated: Number, known: Number) -> bool:
 
 
 def _century(known: Number) -> int | None:
-    return math.ceil(known.value / 100) if _is_year(known) else None
+    return math.ceil(known.value / 100) if is_year(known) else None
 
 
 def _rounded(value: float, digits: int) -> float:
