@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
 from graphrag_dagster.kernel.tasks.task_ports import Background, ContextUnit, Point, Quote
-from graphrag_dagster.kernel.text.english_words import STOP_WORDS
+from graphrag_dagster.kernel.text.english_words import SMALL_NUMBERS, STOP_WORDS
 from graphrag_dagster.kernel.text.folding import fold
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.table_rows import TableRow, TextTable, is_row, tables_of
@@ -22,26 +22,7 @@ _MOST_ROWS, _MOST_BACK = 6, 200
 _MEANS, _OF_HEADER = 0.5, 0.5
 _WHOLE = 10**9
 #: Names of numbers, which stand in tables as figures.
-_FIGURES = {
-    name: str(number)
-    for number, name in enumerate(
-        (
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        )
-    )
-}
+_FIGURES = {word: str(number) for word, number in SMALL_NUMBERS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Names, numbers and dates in a text, and whether they occur in another text."""
 
+import calendar
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -7,8 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
+from graphrag_dagster.kernel.text.english_words import SMALL_NUMBERS, STOP_WORDS, word_set
 from graphrag_dagster.kernel.text.folding import fold
+from graphrag_dagster.kernel.text.periods import MONTHS
 
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W\d_]+)?\.?")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
@@ -165,18 +167,6 @@ Kind = Literal["count", "percent", "decade", "century", "month"]
 Bound = Literal["about", "over", "under"]
 
 
-_UNITS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SMALL = MappingProxyType(
-    {
-        **{word: number for number, word in enumerate(_UNITS)},
-        **{word: 10 * number for number, word in enumerate(_TENS, start=2)},
-        "dozen": 12,
-    }
-)
 _TO_TWELFTH = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 #: "first" and "second" are excluded: they state an order or a time as often as a number.
 _ORDINALS = MappingProxyType(
@@ -196,14 +186,6 @@ _SCALES = MappingProxyType(
         "mn": 1e6,
         "bn": 1e9,
     }
-)
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-_MONTH_OF = MappingProxyType(
-    {name: number for number, month in enumerate(_MONTHS, start=1) for name in (month, month[:3])}
-    | {"sept": 9}
 )
 #: Words that are seldom the month, even capitalised.
 _NO_MONTH = frozenset({"may", "march", "mar", "dec", "jan", "sep", "oct", "nov"})
@@ -302,7 +284,7 @@ def _numbers(tokens: Sequence[re.Match[str]]) -> Iterator[Number]:
         if token["iso"]:
             year, month, day = token["iso"].split("-")
             yield Number(float(year), "count", year, len(year))
-            yield Number(float(month), "month", _MONTHS[min(max(int(month), 1), 12) - 1].title(), 2)
+            yield Number(float(month), "month", calendar.month_name[min(max(int(month), 1), 12)], 2)
             yield Number(float(day), "count", str(int(day)), 2)
             position += 1
         elif token["digits"]:
@@ -353,15 +335,15 @@ def _from_words(tokens: Sequence[re.Match[str]], position: int) -> tuple[Number 
     """Parse the number that begins at ``position``, if any; also return the position after it."""
     word = tokens[position]["word"]
     lower = word.lower()
-    if lower in _MONTH_OF and word[0].isupper():
+    if lower in MONTHS and word[0].isupper():
         if lower not in _NO_MONTH or _by_a_number(tokens, position):
-            return Number(float(_MONTH_OF[lower]), "month", word, 2), position + 1
+            return Number(float(MONTHS[lower]), "month", word, 2), position + 1
         return None, position + 1
     if lower in _ORDINALS:
         following = (tokens[position + 1]["word"] or "").lower() if position + 1 < len(tokens) else ""
         kind: Kind = "century" if following == "century" else "count"
         return Number(float(_ORDINALS[lower]), kind, word, 2), position + 1
-    if lower not in _SMALL:
+    if lower not in SMALL_NUMBERS:
         return None, position + 1
     value, end = _parse_spelled_out(tokens, position)
     if value == 1:
@@ -379,8 +361,8 @@ def _parse_spelled_out(tokens: Sequence[re.Match[str]], position: int) -> tuple[
     whole, part, end, last = 0.0, 0.0, position, position
     while end < len(tokens):
         word = tokens[end][0].lower()
-        if word in _SMALL and (last == position or _continues_number(part, _SMALL[word])):
-            part += _SMALL[word]
+        if word in SMALL_NUMBERS and (last == position or _continues_number(part, SMALL_NUMBERS[word])):
+            part += SMALL_NUMBERS[word]
         elif word == "hundred" and 0 < part < 100:
             part *= 100
         elif word in _SCALES and word != "hundred" and _is_spelled_out(tokens[end]) and part:

@@ -20,6 +20,7 @@ from graphrag_dagster.kernel.text.english_words import (
     OFFICES,
 )
 from graphrag_dagster.kernel.text.languages import ENGLISH, language_of
+from graphrag_dagster.kernel.text.periods import MONTHS
 from graphrag_dagster.kernel.text.text_similarity import stem
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
@@ -36,10 +37,9 @@ _OFFERED, _MOST_OFFERED, _IN_COMMON = 75, 3, 4
 _INITIALS = 5
 #: Words with a capital that may stand beside a name, and for what texts write otherwise.
 _BESIDE_NAMES = frozenset(
-    {
-        *(*OFFICES, *DIVISIONS, *DOCUMENTS, *FORMS_OF_ADDRESS, *LEGAL_FORMS),
-        *(name.lower() for name in (*calendar.month_name, *calendar.day_name)),
-    }
+    {*OFFICES, *DIVISIONS, *DOCUMENTS, *FORMS_OF_ADDRESS, *LEGAL_FORMS, *MONTHS}.union(
+        map(str.lower, calendar.day_name)
+    )
 )
 
 

@@ -4,18 +4,14 @@ import re
 from dataclasses import dataclass
 
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.text.english_words import SMALL_NUMBERS
 
 #: Longest response type in characters.
 LONGEST_RESPONSE_TYPE = 200
 #: The mark of a sentence from the model's general knowledge, as in Microsoft's prompts.
 KNOWLEDGE_MARK = "[LLM: verify]"
 
-_NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
-    )
-} | {"a": 1, "single": 1}
+_NUMBERS = {**SMALL_NUMBERS, "a": 1, "single": 1}
 _RANGE = r"(?:(?:at most|up to|about)\s+)?(?:(?P<low>\w+)\s*(?:[-–]|\bto\b)\s*)?(?P<most>\w+)"
 _SENTENCES = re.compile(rf"(?:an?\s+)?{_RANGE}\s+sentences?\.?", re.IGNORECASE)
 _POINTS = re.compile(rf"(?:an?\s+)?(?:bulleted\s+)?list of {_RANGE}\s+(?:points?|items?)\.?", re.IGNORECASE)

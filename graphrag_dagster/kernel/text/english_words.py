@@ -137,6 +137,19 @@ OVERVIEW = word_set(
     various different kind type sort role lesson message insight takeaway mood stand differ develop change
     """
 )
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+#: Numbers by their words.
+SMALL_NUMBERS = MappingProxyType(
+    {
+        **{word: number for number, word in enumerate(_UNITS.split())},
+        **{word: 10 * number for number, word in enumerate(_TENS.split(), start=2)},
+        "dozen": 12,
+    }
+)
 #: Words of greetings, thanks and signatures.
 GREETINGS = word_set(
     """

@@ -106,22 +106,13 @@ def last_year(first: int, figures: str) -> int:
 
 Parts = Mapping[str, str]
 
-_MONTHS = {
+#: Numbers of months by their names and abbreviations.
+MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
+            *("january jan", "february feb", "march mar", "april apr", "may", "june jun"),
+            *("july jul", "august aug", "september sept sep", "october oct", "november nov", "december dec"),
         ),
         start=1,
     )
@@ -132,7 +123,7 @@ _ORDINALS = {
     for number, names in enumerate(("first 1st", "second 2nd", "third 3rd", "fourth 4th"), start=1)
     for name in names.split()
 }
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _TO_MONTH = _MONTH.replace("month", "last_month")
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>[12]\d{3})"
@@ -160,7 +151,7 @@ def _pattern(form: str, looks: str, made: Callable[[Parts], Period | None]) -> P
 
 def month_number(parts: Parts, name: str = "month") -> int:
     """Return the number of a month written as a word."""
-    return _MONTHS[parts[name].casefold()]
+    return MONTHS[parts[name].casefold()]
 
 
 def _day(parts: Parts) -> Period | None:

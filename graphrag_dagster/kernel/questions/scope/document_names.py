@@ -15,8 +15,9 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.scope.favoured_documents import DocumentNames, names_of
 from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
 from graphrag_dagster.kernel.retrieval.search_words import words
-from graphrag_dagster.kernel.text.english_words import STOP_WORDS
+from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
 from graphrag_dagster.kernel.text.folding import fold
+from graphrag_dagster.kernel.text.periods import MONTHS
 
 _ORDINALS = {
     word: number
@@ -33,52 +34,11 @@ _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _NUMBER = re.compile(r"\d{1,4}")
 _SAYING_SO = frozenset({"number", "no", "nr", "num"})
 #: Words that come with numbers but are not documents.
-_NO_DOCUMENTS = frozenset(
-    {
-        *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
-        *(
-            "november",
-            "december",
-            "jan",
-            "feb",
-            "mar",
-            "apr",
-            "jun",
-            "jul",
-            "aug",
-            "sep",
-            "sept",
-            "oct",
-            "nov",
-        ),
-        *(
-            "dec",
-            "year",
-            "quarter",
-            "half",
-            "week",
-            "day",
-            "month",
-            "century",
-            "time",
-            "page",
-            "line",
-            "level",
-        ),
-        *(
-            "top",
-            "point",
-            "item",
-            "version",
-            "covid",
-            "fiscal",
-            "spring",
-            "summer",
-            "autumn",
-            "fall",
-            "winter",
-        ),
-    }
+_NO_DOCUMENTS = frozenset(MONTHS) | word_set(
+    """
+    year quarter half week day month century time page line level top point item version covid fiscal spring
+    summer autumn fall winter
+    """
 )
 #: Abbreviated nouns, which may be joined to their number.
 SHORT = {"ep": "episode", "eps": "episode", "ch": "chapter", "vol": "volume", "mtg": "meeting", "pt": "part"}
