@@ -72,7 +72,6 @@ ROLES = (
     Role("answer", 4000),
     Role("judge", 1000),
     Role("route", 300),
-    Role("decompose", 400),
     Role("select", 1000),
     Role("validate", 300),
     Role("testset", 4000),

@@ -139,12 +139,6 @@ class SearchSettings(Section):
         "summaries: rules on the words of the question, or the model of the task route, which "
         "requires an engine with a model",
     )
-    decompose: bool = Field(
-        False,
-        description=f"{_deciding('decompose')}: let the model of the task decompose split a question that "
-        "takes several steps, answer each step, and answer from what was found for all of them; at most five "
-        "calls more, and small models are bad at it",
-    )
     level: Annotated[int, Field(ge=-100, le=100)] | None = Field(
         None,
         description=f"community level of {_deciding('level')}, k of Ck; default: 1, but for a global "

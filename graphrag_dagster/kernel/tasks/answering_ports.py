@@ -1,8 +1,7 @@
-"""The ports of answering: rating, follow-up questions, routing, decomposition, queries, contexts, support."""
+"""The ports of answering: rating, follow-up questions, routing, queries, contexts, support."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -109,42 +108,6 @@ class ContextWriter(OfEngine, Protocol):
 
     def write(self, question: str, history: Sequence[Turn] = ()) -> WrittenContext:
         """Return a context for a question of a conversation, without answering it."""
-
-
-#: The answer to an earlier question in a later one: ``#1``.
-STEP_REFERENCE = re.compile(r"#(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class SplitQuestion:
-    """The questions that a question was split into, in the order to ask them; none if it needs no split.
-
-    ``#1`` in a later question stands for the answer to the first. ``problem`` says why a reply could not be
-    used.
-    """
-
-    questions: tuple[str, ...]
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True)
-class StepAnswer:
-    """The answer to one of them in a few words, blank if the texts do not say; ``problem`` as above."""
-
-    text: str
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
-
-
-class Decomposer(OfEngine, Protocol):
-    """Splits a question that takes several steps, and answers each step in a few words."""
-
-    def split(self, question: str, most: int, history: Sequence[Turn] = ()) -> SplitQuestion:
-        """Return at most ``most`` questions for a question of a conversation."""
-
-    def answer(self, question: str, rendered: str) -> StepAnswer:
-        """Answer one of them from text units as the prompt shows them."""
 
 
 @dataclass(frozen=True, slots=True)

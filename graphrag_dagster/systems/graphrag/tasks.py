@@ -15,7 +15,6 @@ from graphrag_dagster.kernel.catalogue.tasks import (
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import (
-        Decomposer,
         FollowUpExplorer,
         QueryWriter,
         ReportRater,
@@ -100,14 +99,6 @@ QUERY_WRITER: Task[QueryWriter | None] = Task(
 ROUTER: Task[Router | None] = Task(
     "router", "search", "route", prompt_pairs("route"), waited_for=True, done_by=(LLM,)
 )
-DECOMPOSER: Task[Decomposer | None] = Task(
-    "decomposer",
-    "search",
-    "decompose",
-    prompt_pairs("decompose", "decompose_step"),
-    waited_for=True,
-    done_by=(LLM,),
-)
 
 TASKS: tuple[Task[Any], ...] = (
     GRAPH_EXTRACTOR,
@@ -121,6 +112,5 @@ TASKS: tuple[Task[Any], ...] = (
     EXPLORER,
     QUERY_WRITER,
     ROUTER,
-    DECOMPOSER,
     SUPPORT_JUDGE,
 )

@@ -16,6 +16,7 @@ from graphrag_dagster.kernel.documents.file_records import (
     SourceFile,
     clean,
     lines_of,
+    one_line,
 )
 from graphrag_dagster.kernel.documents.readers.conversations import (
     SpokenMessage,
@@ -27,6 +28,8 @@ from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 from graphrag_dagster.kernel.text.quotable_sentences import speaker_before
 
 _JSON = re.compile(r"\s*+(?:\{|\[\s*+\{)\s*+\"")
+#: The title of an Org or AsciiDoc file.
+_TITLE = re.compile(r"^(?:#\+title:|=+)[ \t]+(\S.*)", re.IGNORECASE | re.MULTILINE)
 
 
 def read_text(data: bytes, source: SourceFile) -> Reading:
@@ -41,6 +44,18 @@ def read_text(data: bytes, source: SourceFile) -> Reading:
     return _read_as_form(decoded, source) or Reading(
         (FileRecord(decoded.text),), decoded.encoding, decoded.notes
     )
+
+
+def read_markup(data: bytes, _source: SourceFile) -> Reading:
+    """Read an Org or AsciiDoc file as it is, with its title.
+
+    Raises:
+        RefusedError: not text.
+    """
+    decoded = decode(data)
+    title = _TITLE.search(decoded.text)
+    record = FileRecord(decoded.text, title=one_line(title[1]) if title else None)
+    return Reading((record,), decoded.encoding, decoded.notes)
 
 
 def _read_as_form(decoded: Decoded, source: SourceFile) -> Reading | None:

@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import row
-from graphrag_dagster.kernel.documents.readers.org_asciidoc import fence_code, html_lines, reading_of_markdown
+from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile
+from graphrag_dagster.kernel.documents.readers.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.markdown import title_heading
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import note_of_counts, row
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
@@ -114,6 +115,7 @@ _ESCAPED = re.compile(r"\\(.)")
 _HELD = re.compile("\ue000(\\d+)\ue001")
 #: Directives in directives that are looked into; what is deeper stays as it is.
 _MOST_LEVELS = 20
+_EMPTY_LINES = re.compile(r"\n{3,}")
 _DATES = ("date", "created", "published", "updated")
 
 
@@ -127,8 +129,20 @@ def read_rst(data: bytes, _source: SourceFile) -> Reading:
     decoded = decode(data)
     lines = decoded.text.expandtabs(8).split("\n")
     rst = _Rst(lines)
-    found = list(rst.blocks(lines))
-    return reading_of_markdown(found, (decoded.encoding, decoded.notes), rst.facts, rst.missing, rst.left)
+    found = "\n".join(line.rstrip() for line in rst.blocks(lines))
+    text = _EMPTY_LINES.sub("\n\n", found).strip("\n")
+    title = rst.facts.pop("title", None) or title_heading(text)
+    record = FileRecord(text, title=title, date=rst.facts.pop("date", None), metadata=rst.facts)
+    notes = (*decoded.notes, *note_of_counts("not in the text", rst.missing))
+    return Reading((record,), decoded.encoding, notes, note_of_counts("left out", rst.left))
+
+
+def _fence_code(lines: list[str], language: str = "") -> list[str]:
+    """Return lines of code as a block of Markdown, without the indentation they share."""
+    said = [place for place, line in enumerate(lines) if line.strip()]
+    lines = lines[said[0] : said[-1] + 1] if said else []
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return ["", f"```{language}", *(line[margin:] for line in lines), "```", ""]
 
 
 class _Rst:
@@ -173,7 +187,7 @@ class _Rst:
             return self._simple(lines, place)
         if bare.startswith((">>> ", "$ ")) and depth < 1 and not line[0].isspace():
             end = _until(lines, place, lambda one: not one.strip())
-            return end, fence_code(list(lines[place:end]))
+            return end, _fence_code(list(lines[place:end]))
         if _RULE.fullmatch(bare) and len(bare) >= 4:
             return place + 1, [""]
         if not depth and (field := _FIELD.fullmatch(bare)) and self._is_fact(lines, place):
@@ -190,7 +204,7 @@ class _Rst:
             said = bare[:-2].rstrip()
             shown = [f"{line[:margin]}{self.inline(said)}:"] if said else []
             end = _end_of_indented(lines, place + 1, margin)
-            return end, [*shown, *(fence_code(list(lines[place + 1 : end])) if end > place + 1 else [])]
+            return end, [*shown, *(_fence_code(list(lines[place + 1 : end])) if end > place + 1 else [])]
         if (field := _OPTION.fullmatch(bare)) and not bare.startswith(":`"):
             return place + 1, [
                 f"{line[:margin]}{self.inline(field[1])}: {self.inline(field[2] or '')}".rstrip()
@@ -240,7 +254,7 @@ class _Rst:
         end = _end_of_indented(lines, place + 1, margin)
         inner = _dedent(lines[place + 1 : end])
         if bare == "::":
-            return end, fence_code(inner)
+            return end, _fence_code(inner)
         if found := _DIRECTIVE.fullmatch(bare):
             return end, self._directive(found, inner, depth)
         if note := _NOTE.fullmatch(bare):
@@ -267,7 +281,7 @@ class _Rst:
             self.missing[f"{name} of {said[:60]}" if name == "include" else name] += 1
             return ["", *self.blocks(inner, depth + 1)]
         if name in _CODE:
-            return fence_code(inner, said if name in ("code-block", "code", "sourcecode") else "")
+            return _fence_code(inner, said if name in ("code-block", "code", "sourcecode") else "")
         if name in ("image", "figure"):
             alt = options.get("alt", "")
             self.left["picture"] += not alt
@@ -285,7 +299,7 @@ class _Rst:
 
     def _raw(self, said: str, inner: list[str]) -> list[str]:
         if said == "html":
-            return ["", *html_lines("\n".join(inner)), ""]
+            return ["", *to_text(parse("\n".join(inner))).text.split("\n"), ""]
         self.left[f"block for {said[:20] or 'a program'}"] += 1
         return [""]
 

@@ -17,7 +17,6 @@ from graphrag_dagster.systems.graphrag.settings import (
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.catalogue.tasks import Task
     from graphrag_dagster.kernel.tasks.answering_ports import (
-        Decomposer,
         FollowUpExplorer,
         QueryWriter,
         ReportRater,
@@ -176,14 +175,6 @@ def router(session: TaskProvider) -> Router:
 
     limit = session.reply_limit(tasks.ROUTER)
     return LlmRouter(session.chat(tasks.ROUTER), prompts, max_tokens=limit)
-
-
-def decomposer(session: TaskProvider) -> Decomposer:
-    """Decomposer of questions; it uses the role ``decompose``, which may be a larger model."""
-    from graphrag_dagster.systems.graphrag.llm.llm_router import LlmDecomposer
-
-    limit = session.reply_limit(tasks.DECOMPOSER)
-    return LlmDecomposer(session.chat(tasks.DECOMPOSER), prompts, max_tokens=limit)
 
 
 def _reply_options(session: TaskProvider, task: Task[object]) -> dict[str, Any]:

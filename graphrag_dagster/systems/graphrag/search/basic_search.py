@@ -7,7 +7,6 @@ from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.finding import (
-    TextQuery,
     is_favoured,
     rerank_units,
     text_query,
@@ -15,8 +14,6 @@ from graphrag_dagster.kernel.retrieval.finding import (
     with_retrieval_trace,
     without_favour,
 )
-from graphrag_dagster.kernel.retrieval.rerankers import Reranked
-from graphrag_dagster.systems.graphrag.search.decomposition import Found, decompose
 from graphrag_dagster.systems.graphrag.search.global_search import sources_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
@@ -25,15 +22,8 @@ from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 def basic(search: Search) -> Answer:
     """Answer a question from the text units that are found as the options say; the conversation counts."""
     sought = text_query(search, with_history(search))
-    found, done = _found(sought)
-    split = decompose(search, found, lambda step: _found(text_query(search, step))[0])
-    made = with_retrieval_trace(search, vector_rag(search, split.found.units), sought.note, done)
-    return split.told(made)
-
-
-def _found(sought: TextQuery) -> tuple[Found, list[Reranked]]:
-    units, done = rerank_units(sought.search, sought.text, sought.units().ids, followed=False)
-    return Found(units), done
+    units, done = rerank_units(search, sought.text, sought.units().ids, followed=False)
+    return with_retrieval_trace(search, vector_rag(search, units), sought.note, done)
 
 
 def nearest(search: Search) -> Answer:

@@ -32,7 +32,6 @@ from graphrag_dagster.kernel.retrieval.finding import (
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
 from graphrag_dagster.systems.graphrag.search.context_builder import ContextBuilder
-from graphrag_dagster.systems.graphrag.search.decomposition import Found, decompose
 from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 
@@ -60,45 +59,35 @@ def local(search: Search) -> Answer:
     """
     sought = text_query(search, with_history(search))
     ranking = sought.local(ENTITIES)
-    found, done = _found(search, sought.text, ranking)
-    split = decompose(search, found, lambda step: _found_for(search, step)[0])
-    context = _context(search, split.found)
+    context, done = _context(search, sought.text, ranking)
     engine, method = search.engines.task(ANSWERER).engine, search.method.name
     answer = Answer(search.question.text, method, None, REFUSAL, engine, refused=True)
     answer = answered_at_once(search, answer, context, "the surroundings of its entities")
     told = replace(answer, trace=linked_names_section(ranking.linked))
-    return split.told(with_retrieval_trace(search, told, sought.note, done))
+    return with_retrieval_trace(search, told, sought.note, done)
 
 
 def context_around(search: Search, question: str) -> tuple[LocalContext, list[Reranked]]:
     """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
-    found, done = _found_for(search, with_history(search, question))
-    return _context(search, found), done
+    text = with_history(search, question)
+    return _context(search, text, text_query(search, text).local(ENTITIES))
 
 
-def _found_for(search: Search, text: str) -> tuple[Found, list[Reranked]]:
-    return _found(search, text, text_query(search, text).local(ENTITIES))
-
-
-def _found(search: Search, text: str, ranking: LocalRanking) -> tuple[Found, list[Reranked]]:
+def _context(search: Search, text: str, ranking: LocalRanking) -> tuple[LocalContext, list[Reranked]]:
     units, done = rerank_units(search, text, ranking.units.ids, followed=True)
-    return Found(units, ranking.entities.ids), done
-
-
-def _context(search: Search, found: Found) -> LocalContext:
     options = search.options
     selected = search.favour.selected is not None
     # What is known of an entity, and reports, were written from all documents.
-    entities = () if selected else found.entities
+    entities = () if selected else ranking.entities.ids
     context = local_context(
         search.index,
-        found.units,
+        units,
         entities,
         count=search.count,
         limit=options.context_tokens,
         shares=options.shares,
     )
-    return context.marked(is_favoured(search), selected=selected)
+    return context.marked(is_favoured(search), selected=selected), done
 
 
 def local_context(

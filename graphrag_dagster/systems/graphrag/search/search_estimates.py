@@ -9,7 +9,6 @@ from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.questions.searcher import top_level, with_method
-from graphrag_dagster.systems.graphrag.search.decomposition import MOST_STEPS, STEP_SHARE
 from graphrag_dagster.systems.graphrag.search.dynamic_search import most_rated
 from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
 from graphrag_dagster.systems.graphrag.settings import ReportSettings
@@ -23,18 +22,9 @@ _REPORT = Range(200.0, 500.0, 2000.0)
 
 
 def one_call(basis: Basis) -> MethodSize:
-    """One call with a context of its own, and where the question may be split those of its steps."""
-    window = basis.options.context_tokens
-    calls, tokens = _with_steps(basis, exactly(1), Range(window / 2, float(window), float(window)))
-    return MethodSize(calls, tokens)
-
-
-def _with_steps(basis: Basis, calls: Range, tokens: Range) -> tuple[Range, Range]:
-    if not (basis.options.decompose and "decompose" in basis.method.options):
-        return calls, tokens
-    steps = Range(0.0, 2.0, MOST_STEPS)
-    step = basis.options.context_tokens * STEP_SHARE + PROMPT
-    return calls + exactly(1) + steps, tokens + exactly(PROMPT) + steps * step
+    """One call with a context of its own."""
+    window = float(basis.options.context_tokens)
+    return MethodSize(exactly(1), Range(window / 2, window, window))
 
 
 def whole(basis: Basis) -> MethodSize:
@@ -92,7 +82,6 @@ def chosen(basis: Basis) -> MethodSize:
     window = basis.options.context_tokens
     every = whole(with_method(basis, GLOBAL))
     calls, tokens = Range(1.0, 1.0, every.calls.high), Range(window / 2, window, every.input_tokens.high)
-    calls, tokens = _with_steps(basis, calls, tokens)
     if basis.options.routing == "rules":
         return MethodSize(calls, tokens)
     return MethodSize(calls + Range(0.0, 1.0, 1.0), tokens + Range(0.0, PROMPT, PROMPT))

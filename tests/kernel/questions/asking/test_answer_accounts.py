@@ -23,7 +23,7 @@ PARTICULAR, WHOLE = "Who led the Dockers Union?", "What are the main themes?"
 #: Each method asks a model for all that it can ask one for; instance 9 has paths pruned and judged by one.
 SETTINGS = """
 model: {base_url: "URL", name: scripted, retries: 4}
-search: {engine: llm, routing: model, sql: model, decompose: true, support: model}
+search: {engine: llm, routing: model, sql: model, support: model}
 coterag: {profile: calibrated, engine: llm, fallback: {support: true, support_below: 0.99}}
 paths: {engine: llm, answering: "9"}
 """

@@ -187,7 +187,7 @@ _MODEL = """
 engine: llm
 coterag: {{profile: calibrated}}
 model: {{base_url: "{}", name: scripted}}
-search: {{routing: model, decompose: true, sql: model}}
+search: {{routing: model, sql: model}}
 """
 
 

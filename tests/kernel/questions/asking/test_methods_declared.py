@@ -167,7 +167,7 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(
     index: Index, method: SearchMethod
 ) -> None:
     engines = Noted(index._session())
-    search = ReadSearch(sql="model", routing="model", decompose=True)
+    search = ReadSearch(sql="model", routing="model")
     settings = ReadSettings().model_copy(update={"search": search})
     READ.clear()
     answers(index, replace(index.searcher.index), method, engines, settings)

@@ -71,27 +71,6 @@ DOCUMENTS = (
         names=(1, 10),
     ),
     Template(
-        "documents_naming_most",
-        ("Which documents name the most people?",),
-        (
-            "which (<n> )?documents (name|mention) (the )?most <types>",
-            "(the )?(<n> )?documents (that|which) (name|mention) (the )?most <types>",
-        ),
-        """
-        select document_id, scope.title, path, "row", count(distinct entity_id) as entities
-        from mentions join scope using (document_id) join graph.entities using (entity_id)
-        where {of_type}
-        group by all
-        """,
-        "entities desc, path, row",
-        "Ranked: documents{where} by the number of {what} that they name",
-        "{title}: {entities}",
-        "corpus.documents",
-        "document_id",
-        most=10,
-        ranks=True,
-    ),
-    Template(
         "dated_documents",
         (
             "What is the earliest document?",

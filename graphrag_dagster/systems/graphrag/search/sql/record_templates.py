@@ -1,9 +1,8 @@
-"""Query templates on text units, relationships, claims and communities."""
+"""Query templates on text units, relationships and columns of tables."""
 
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 
 _HOW_MANY = "(how many|number of|count of|list( the| all)?)"
-_STATUS = "(?P<status>true|false|suspected)"
 _UNITS = "(text units|text chunks|chunks|passages)"
 _RELATIONS = "(relationships|relations|edges|triples)"
 _THERE = "( are there| exist| do we have)?"
@@ -59,72 +58,6 @@ COUNTS = (
         "Counted: relations of the graph, by label",
         "{group}: {relations}",
         most=100,
-    ),
-    Template(
-        "claims_by",
-        ("How many claims are there by status?",),
-        (f"({_HOW_MANY} )?claims (are there )?(by|per|of each|for each) (?P<part>type|status|subject)",),
-        """
-        select {part} as "group", count(*) as claims
-        from graph.claims
-        group by all
-        """,
-        'claims desc, "group"',
-        "Counted: claims by {part}",
-        "{group}: {claims}",
-        most=100,
-    ),
-    Template(
-        "claims_about",
-        ("How many claims are there about Oxtoby Dredging?",),
-        (f"({_HOW_MANY}|which) ({_STATUS} )?claims (are there )?(about|on|against) <names>",),
-        """
-        select claim_id, description as title, type, status
-        from graph.claims
-        where subject in (select name from graph.entities where entity_id = any($entities)) and {of_status}
-        """,
-        "title, claim_id",
-        "Counted: claims{with_status} about {names}",
-        "{title} ({type}, {status})",
-        "graph.claims",
-        "claim_id",
-    ),
-    Template(
-        "claims",
-        ("How many claims are there?", "How many suspected claims are there?"),
-        (
-            f"{_HOW_MANY} ({_STATUS} )?claims{_THERE}",
-            f"how many claims are {_STATUS}",
-        ),
-        """
-        select claim_id, description as title, type, status
-        from graph.claims
-        where {of_status}
-        """,
-        "title, claim_id",
-        "Counted: claims{with_status}",
-        "{title} ({type}, {status})",
-        "graph.claims",
-        "claim_id",
-    ),
-    Template(
-        "communities",
-        ("How many communities are there at level C1?",),
-        (f"{_HOW_MANY} communities{_THERE}( (at|on|of) level c?(?P<level>-?[0-9]{{1,3}}))?",),
-        """
-        select community_id, array_to_string(list(title order by degree desc, title)[1:3], ', ') as title,
-            communities.level, size
-        from graph.communities
-            join graph.community_members using (community_id)
-            join graph.entities using (entity_id)
-        where {of_level}
-        group by all
-        """,
-        "level, size desc, title, community_id",
-        "Counted: communities{at_level}",
-        "{title}: level {level}, {size} entities",
-        "graph.communities",
-        "community_id",
     ),
 )
 

@@ -154,8 +154,6 @@ _LEADING = {
     "entity_id",
     "document_id",
     "relationship_id",
-    "claim_id",
-    "community_id",
 }
 #: Rows beside which words of the documents are cited.
 _QUOTED = 20
@@ -189,8 +187,6 @@ def sql(search: Search) -> Answer:
 
 
 def _answer_by_query(search: Search, recognised: Recognised, queries: Queries) -> Answer:
-    if missing := _missing_table_reason(recognised, search.index):
-        return refusal(search, missing)
     query, template = recognised.query, recognised.template
     try:
         found = queries.run(query, recognised.most)
@@ -260,14 +256,6 @@ def _answer(search: Search, query: Query, text: ResultText) -> Answer:
         statements=tuple(text.statements),
         query=query,
     )
-
-
-def _missing_table_reason(recognised: Recognised, index: IndexSnapshot) -> str | None:
-    """Why a template has nothing to count, where its table was not made."""
-    claims = index.claims is None or index.claims.is_empty()
-    if "graph.claims" in recognised.template.sql and claims:
-        return "this index has no claims: set claims.enabled in corpus.yaml and index again"
-    return None
 
 
 def refusal(search: Search, reason: str, query: Query | None = None) -> Answer:

@@ -330,20 +330,6 @@ def _end(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
     filled.words |= {"end": f"the {said.lower()}", "extreme": said.lower()}
 
 
-def _status(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
-    filled.pieces["of_status"] = "status = $status" if said else "true"
-    filled.words["with_status"] = f" of status {said.upper()}" if said else ""
-    if said:
-        filled.parameters["status"] = said.upper()
-
-
-def _level(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
-    filled.pieces["of_level"] = "communities.level = $level" if said else "true"
-    filled.words["at_level"] = f" of level {said}" if said else ""
-    if said:
-        filled.parameters["level"] = int(said)
-
-
 def _steps(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
     if not said:
         return
@@ -365,11 +351,6 @@ def _inverse(filled: Filled, said: str, _: Template, index: IndexSnapshot) -> No
         fill_relations(filled, said, index, active=False)
 
 
-def _part(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
-    filled.pieces["part"] = next(one for one in ("type", "status", "subject") if one == said.lower())
-    filled.words["part"] = said.lower()
-
-
 _FILL: Mapping[str, Callable[[Filled, str, Template, IndexSnapshot], None]] = {
     "aggregate": _aggregate,
     "column_value": _column_value,
@@ -377,13 +358,10 @@ _FILL: Mapping[str, Callable[[Filled, str, Template, IndexSnapshot], None]] = {
     "end": _end,
     "extreme": _end,
     "group": _group,
-    "level": _level,
     "measure": _measure,
     "n": _n,
     "names": _names,
     "number": _column,
-    "part": _part,
-    "status": _status,
     "steps": _steps,
     "subject": _subject,
     "types": _types,

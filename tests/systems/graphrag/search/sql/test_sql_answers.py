@@ -49,9 +49,6 @@ ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
         ("How many documents mention Vega per year?", "Counted: documents whose text contains “Vega”, by year:", ["2021: 1", "2022: 1"]),
         ("documents by type", "Counted: documents, by type:", ["csv: 3", "md: 2", "txt: 1"]),
     ],
-    "documents_naming_most": [
-        ("Which 2 documents name the most organisations?", "Ranked: documents by the number of entities of type ORGANIZATION that they name: 2 of 3", ["Paper 1: 2", "Paper 0: 2"]),
-    ],
     "dated_documents": [
         ("What is the earliest document?", "Found: the earliest of the dated documents: 1 of 5", ["2020-02-11: Paper 0"]),
         ("When was Tallow Marine first mentioned?", "Found: the first of the dated documents whose text contains “Tallow Marine”: 1 of 2", ["2020-02-11: Paper 0"]),
@@ -64,17 +61,6 @@ ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
     ],
     "relationships": [
         ("How many relationships are there?", "Counted: relationships of the graph, each pair of entities once: 6", ["Brine Ltd – Tallow Marine", "Anna Bell – Dock Union", "Carl Dunn – Tallow Marine", "Anna Bell – O'Hara \"'; drop table graph.entities; --", "Anna Bell – Tallow Marine", "Carl Dunn – Brine Ltd"]),
-    ],
-    "claims": [
-        ("How many claims are there?", "Counted: claims: 3", [f"claim {n} (FACT, {s})" for n, s in enumerate(("TRUE", "SUSPECTED", "TRUE"))]),
-        ("How many claims are true?", "Counted: claims of status TRUE: 2", ["claim 0 (FACT, TRUE)", "claim 2 (FACT, TRUE)"]),
-    ],
-    "claims_by": [("How many claims are there by status?", "Counted: claims by status:", ["TRUE: 2", "SUSPECTED: 1"])],
-    "claims_about": [
-        ("how many suspected claims about Tallow Marine", "Counted: claims of status SUSPECTED about Tallow Marine: 1", ["claim 1 (FACT, SUSPECTED)"]),
-    ],
-    "communities": [
-        ("How many communities are there at level C1?", "Counted: communities of level 1: 1", ["Tallow Marine, Brine Ltd, Carl Dunn: level 1, 3 entities"]),
     ],
     "column": [
         ("What is the total cost?", "Computed: total of cost over documents:", ["12.5 (of 2 documents)"]),
@@ -401,12 +387,6 @@ def test_relations_that_were_read_from_texts_are_not_counted(papers: IndexSnapsh
     assert answer.why == "relations that were read from texts are not counted, as some may be missing"
     # With the graph of an import, nothing else could answer either.
     assert match_question("How many ships did Carl Dunn sink?", papers).refused
-
-
-def test_claims_that_were_never_made_are_not_counted_as_none(papers: IndexSnapshot) -> None:
-    answer = ask(replace(papers, claims=None), "How many claims are there?")
-    assert answer.refused
-    assert "set claims.enabled" in (answer.why or "")
 
 
 def test_a_query_ends_at_its_limits(papers: IndexSnapshot, warehouse: Warehouse) -> None:
