@@ -27,13 +27,12 @@ _SPARE = 1000
 #: A fourth of a context is for the reply; sizes are multiples of this; tokens of questions, names and marks
 #: round the data; fewer tokens of data are unusable; an overlap is this part of a size.
 _REPLY_SHARE, _ROUND, _OVERHEAD, _LEAST_DATA, _OVERLAP = 4, 100, 1100, 200, 6
-#: How servers tell the tokens of a context in a refusal, and how often fewer are tried where they do not.
+#: How servers tell the tokens of a context in a refusal.
 _CONTEXT = re.compile(
     r"(?:context (?:length|size|window)|maximum (?:model )?(?:input )?(?:length|tokens)|n_ctx)\D{0,40}?"
     r"(\d{3,7})",
     re.IGNORECASE,
 )
-_HALVINGS = 4
 _SHORT = 300
 _LOST = 0.9
 _REPLY = 200
@@ -101,9 +100,7 @@ async def context_length(
         short = await _ask_long(model, tokenizer, _SHORT)
         long = await _ask_long(model, tokenizer, needed)
     except Refused as refusal:
-        fix = _fitting_settings(
-            settings, tasks, tokenizer, await _context(model, tokenizer, needed, str(refusal))
-        )
+        fix = _fitting_settings(settings, tasks, tokenizer, _stated_context(str(refusal)))
         return [
             ProbeFinding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND, settings=fix)
         ]
@@ -119,20 +116,9 @@ async def context_length(
     return [found]
 
 
-async def _context(model: OpenAIChatModel, tokenizer: Tokenizer, refused: int, said: str) -> int:
-    """Tokens that a model takes which refused so many: by what it says, else what it does not refuse."""
-    told = [int(number) for number in _CONTEXT.findall(said.replace(",", ""))]
-    if told:
-        return min(told)
-    tokens = refused // 2
-    for _ in range(_HALVINGS):
-        try:
-            await _ask_long(model, tokenizer, tokens)
-        except (Refused, CallFailed):
-            tokens //= 2
-        else:
-            return tokens
-    return 0
+def _stated_context(refusal: str) -> int:
+    """Tokens of a context, as a refusal tells them; 0 where it does not."""
+    return min(map(int, _CONTEXT.findall(refusal.replace(",", ""))), default=0)
 
 
 def _fitting_settings(
