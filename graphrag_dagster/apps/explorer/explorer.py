@@ -31,7 +31,7 @@ from graphrag_dagster.errors import DamagedError, MissingError, QuestionError, S
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
 from graphrag_dagster.kernel.lineage.row_lineage import why as why_of
-from graphrag_dagster.kernel.pipeline.result_display import Url, treemap
+from graphrag_dagster.kernel.pipeline.result_display import Url
 from graphrag_dagster.kernel.questions.corpus_index import settings_for_questions
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.home import explorer_url
@@ -190,12 +190,6 @@ class Explorer:
                 return read(shown, *args, **kwargs)
 
 
-def shown(corpus: str, warehouse: Warehouse, corpora: CorpusStore) -> dict[str, Any]:
-    """Return a link to the explorer, and the map it begins with."""
-    # All that the explorer shows hangs on it; no step before this one needs any of it.
-
-    cells = Explorer(corpus, warehouse, corpora).communities().cells
-    return {
-        "explorer": Url(f"{explorer_url()}/#/{quote(corpus, safe='')}"),
-        "map": treemap([(one.title, one.size, one.rating) for one in cells], "Communities of C0"),
-    }
+def shown(corpus: str, _warehouse: Warehouse, _corpora: CorpusStore) -> dict[str, Any]:
+    """Return a link to the explorer."""
+    return {"explorer": Url(f"{explorer_url()}/#/{quote(corpus, safe='')}")}

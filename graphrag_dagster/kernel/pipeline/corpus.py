@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.documents.imported_texts import SERVER, imported_te
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.erasure import note_deleted
-from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
+from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
 from graphrag_dagster.kernel.tables import (
     DOCUMENT_METADATA,
@@ -45,25 +45,8 @@ def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
     yield Made(FILES, contents.files, {**counts(contents.files, "status"), **unused})
     if not imported and not run.warehouse.exists(DOCUMENTS, run.corpus):
         require_documents(contents, run.corpora.folder(run.corpus))
-    characters = documents["characters"]
-    yield Made(
-        DOCUMENTS,
-        documents,
-        {
-            "characters": int(characters.sum()),
-            "sizes": histogram(characters.to_list(), "Document sizes", "characters"),
-        },
-    )
+    yield Made(DOCUMENTS, documents, {"characters": int(documents["characters"].sum())})
     yield Made(DOCUMENT_METADATA, metadata_of(documents))
     yield Made(DOCUMENT_PERIODS, periods_of(documents))
     units = texts.text_units if imported else cut_text_units(documents, **settings.model_dump())
-    tokens = units["tokens"]
-    yield Made(
-        TEXT_CHUNKS,
-        units,
-        {
-            "tokens": int(tokens.sum()),
-            "encoding": settings.encoding,
-            "sizes": histogram(tokens.to_list(), "Text unit sizes", "tokens"),
-        },
-    )
+    yield Made(TEXT_CHUNKS, units, {"tokens": int(units["tokens"].sum()), "encoding": settings.encoding})

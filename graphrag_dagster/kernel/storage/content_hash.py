@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -37,31 +37,40 @@ def content_hash(
     Raises:
         duckdb.Error: the query fails.
     """
-    keys = [name for name in table.key if name in columns] or columns
-    counted = _hashed(connection, table, rows, keys, check=len(keys) == len(table.key))
-    if counted is None:
-        order = ", ".join(f'"{key}" nulls first' for key in keys)
-        counted = _hashed(connection, table, f"from ({rows}) order by {order}", keys, check=False)
-    number, parts = counted or (0, _Parts(hashlib.sha256))
-    told = [(name, parts[name].hexdigest()) for name in sorted(parts)] if number else []
-    return number, hashlib.sha256(repr((tuple(columns), number, told)).encode()).hexdigest()
+    keys = [name for name in table.key if name in columns]
+    if len(keys) < len(table.key) or not _are_in_order(connection, table, rows):
+        order = ", ".join(f'"{name}" nulls first' for name in keys or columns)
+        rows = f"from ({rows}) order by {order}"
+    return _hashed(connection.sql(rows).to_arrow_reader(_ROWS_AT_ONCE), columns)
 
 
-def _hashed(
-    connection: duckdb.DuckDBPyConnection, table: Table, rows: str, keys: Sequence[str], *, check: bool
-) -> tuple[int, _Parts] | None:
-    """Return the number of rows and the hashes of their parts; None if they are checked and in no order."""
-    number, parts, last = 0, _Parts(hashlib.sha256), pl.DataFrame()
-    for batch in connection.sql(rows).to_arrow_reader(_ROWS_AT_ONCE):
-        if check:
-            here = pl.DataFrame(batch.select(keys))
-            if not table.in_order(pl.concat([last, here]) if number else here):
-                return None
-            last = here.tail(1)
+def frame_hash(table: Table, frame: pl.DataFrame) -> str:
+    """Return the hash of a frame's content, as :func:`content_hash` does of rows that are stored."""
+    names = [name for name in table.column_names if name in frame.columns]
+    keys = [key for key in table.key if key in names]
+    ordered = frame if len(keys) == len(table.key) and table.in_order(frame) else frame.sort(keys)
+    plain = ordered.select(names).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return _hashed(plain.to_arrow().to_batches(_ROWS_AT_ONCE), names)[1]
+
+
+def _are_in_order(connection: duckdb.DuckDBPyConnection, table: Table, rows: str) -> bool:
+    keys, last = ", ".join(f'"{name}"' for name in table.key), None
+    for batch in connection.sql(f"select {keys} from ({rows})").to_arrow_reader(_ROWS_AT_ONCE):
+        here = pl.DataFrame(batch)
+        if not table.in_order(here if last is None else pl.concat([last, here])):
+            return False
+        last = here.tail(1)
+    return True
+
+
+def _hashed(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> tuple[int, str]:
+    number, parts = 0, _Parts(hashlib.sha256)
+    for batch in batches:
         number += batch.num_rows
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             _add(parts, name, column)
-    return number, parts
+    told = [(name, parts[name].hexdigest()) for name in sorted(parts)] if number else []
+    return number, hashlib.sha256(repr((tuple(columns), number, told)).encode()).hexdigest()
 
 
 def _add(parts: _Parts, name: str, column: pa.Array) -> None:

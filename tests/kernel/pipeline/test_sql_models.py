@@ -108,13 +108,6 @@ def test_a_wrong_model_is_refused_before_it_runs(folder: Path, old: str, new: st
         assert word in str(caught.value)
 
 
-def test_a_comment_of_templates_has_the_same_tables_named_by_the_template_engine(folder: Path) -> None:
-    plain = {model.table: (model.query, model.refs) for model in load_models(folder)}
-    for file in folder.rglob("*.sql"):
-        file.write_text(f"{file.read_text(encoding='utf-8')}{{# no more #}}", encoding="utf-8")
-    assert {model.table: (model.query, model.refs) for model in load_models(folder)} == plain
-
-
 def test_a_declared_table_without_model_and_a_model_without_table_are_refused(folder: Path) -> None:
     (folder / "graph" / "entities.sql").write_text("select 1")
     with pytest.raises(ModelError, match="not declared with `sql=True`"):

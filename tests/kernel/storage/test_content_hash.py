@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from graphrag_dagster.kernel.storage import content_hash as module
-from graphrag_dagster.kernel.storage.content_hash import content_hash
+from graphrag_dagster.kernel.storage.content_hash import content_hash, frame_hash
 from graphrag_dagster.kernel.tables import SPANS, VECTOR, Column, Table
 
 TABLE = Table(
@@ -45,6 +45,14 @@ def hashed(rows: str, order: str = "") -> tuple[int, str]:
 
 def test_it_is_what_it_has_been_ever_since() -> None:
     assert hashed(ROWS) == (3, KNOWN)
+
+
+def test_a_frame_has_the_hash_of_its_rows_once_they_are_stored() -> None:
+    names = ", ".join(f'"{name}"' for name in TABLE.column_names)
+    with duckdb.connect() as connection:
+        frame = connection.sql(f"select {names} from (values {ROWS}) as t({names}) order by id desc").pl()
+    assert frame_hash(TABLE, frame) == KNOWN
+    assert frame_hash(TABLE, frame.head(2)) != KNOWN
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 16_384])

@@ -126,7 +126,6 @@ class Limits:
         self.requests = Bucket(requests, clock)
         self.tokens = Bucket(tokens, clock)
         self.in_flight = 0
-        self.too_many_calls = 0
         self._not_before = 0.0
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -180,7 +179,6 @@ class Limits:
 
     def on_rate_limit(self, ticket: Ticket, wait: float | None) -> None:
         """Halve the window, once for all calls that were in flight together, and wait as asked."""
-        self.too_many_calls += 1
         self.on_timeout(ticket)
         if wait is not None:
             self.pause(wait)

@@ -27,14 +27,6 @@ _CUT_AT = 5
 _TOKENS_OVER = 2
 _CHARACTERS_PER_TOKEN = 4
 _WORD = re.compile(r"[^\W\d_]+")
-#: By its usual port: a server that people run themselves, and what starts it.
-_SERVERS = {
-    11434: ("Ollama", "ollama serve"),
-    1234: ("LM Studio", "lms server start"),
-    8080: ("llama.cpp", "llama-server -m MODEL.gguf --jinja"),
-    8000: ("vLLM", "vllm serve MODEL"),
-    30000: ("SGLang", "python -m sglang.launch_server --model-path MODEL"),
-}
 _HERE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
 _UNREACHED = re.compile(r"cannot reach|no reply from|did not answer|refused", re.IGNORECASE)
 _LOADING = "still loading"
@@ -232,18 +224,8 @@ def _start_advice(model: OpenAIChatModel, error: str) -> str:
     parts = urlsplit(model.connection.shown_url)
     if not _UNREACHED.search(error):
         return ""
-    server = _SERVERS.get(parts.port or 0)
-    own = parts.hostname in _HERE
-    told = (
-        f"nothing listens on port {parts.port} of this machine"
-        if own
-        else f"{parts.hostname} does not answer"
-    )
-    if server:
-        return f"{told}; {server[0]} uses that port: start it with `{server[1]}`, then run doctor again"
-    if own:
-        started = "; ".join(
-            f"{name}: `{command}` (port {port})" for port, (name, command) in _SERVERS.items()
+    if parts.hostname in _HERE:
+        return (
+            f"nothing listens on port {parts.port} of this machine; start the server, or set model.base_url"
         )
-        return f"{told}; start the server, or set model.base_url to its address. {started}"
-    return f"{told}; check model.base_url, the network, and whether the server is running"
+    return f"{parts.hostname} does not answer; check model.base_url, the network, and whether the server runs"

@@ -28,7 +28,7 @@ from graphrag_dagster.kernel.models.probing.capability_probes import (
     reasoning,
 )
 from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
-from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace, throughput
+from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 
@@ -136,7 +136,6 @@ async def _run_probes(
     data: Mapping[RoleName, int] | None,
 ) -> list[ProbeFinding]:
     set_capabilities(model.connection.url, model.name, Capabilities())
-    longest_reply = max(settings.model.for_role(task).reply_limit for task in tasks)
 
     async def rates() -> list[ProbeFinding]:
         return pace(model)
@@ -148,7 +147,6 @@ async def _run_probes(
         ("logit_bias", partial(forced_token, model)),
         ("output limit", partial(output_limit, model)),
         ("context length", partial(context_length, model, settings, tasks, data)),
-        ("throughput", partial(throughput, model, longest_reply)),
         ("rate limits", rates),
     ]
     findings: list[ProbeFinding] = []

@@ -1,10 +1,8 @@
-"""Probes as long and as concurrent as a corpus's requests: context length, speed, tokens per second."""
+"""Probes as long as a corpus's requests: context length; and the rates that the endpoint states."""
 
-import asyncio
 import math
 import re
 import secrets
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -17,10 +15,9 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
 )
 from graphrag_dagster.kernel.models.chat.reply_parsing import visible_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
+from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import with_graph_examples
@@ -30,22 +27,15 @@ _SPARE = 1000
 #: A fourth of a context is for the reply; sizes are multiples of this; tokens of questions, names and marks
 #: round the data; fewer tokens of data are unusable; an overlap is this part of a size.
 _REPLY_SHARE, _ROUND, _OVERHEAD, _LEAST_DATA, _OVERLAP = 4, 100, 1100, 200, 6
-#: How servers tell the tokens of a context in a refusal, and how often fewer are tried where they do not.
+#: How servers tell the tokens of a context in a refusal.
 _CONTEXT = re.compile(
     r"(?:context (?:length|size|window)|maximum (?:model )?(?:input )?(?:length|tokens)|n_ctx)\D{0,40}?"
     r"(\d{3,7})",
     re.IGNORECASE,
 )
-_HALVINGS = 4
 _SHORT = 300
 _LOST = 0.9
 _REPLY = 200
-_ALONE = 3
-_AT_ONCE = 8
-_SCALES = 0.6
-#: Shorter replies tell how long the way is, not how fast the model writes.
-_MIN_TIMED_TOKENS = 40
-_CHARACTERS_PER_TOKEN = 4
 _SYSTEM = {
     "extract": "extract_graph_system",
     "summarise": "summarize_descriptions_system",
@@ -65,15 +55,6 @@ _MEND = (
     "smaller text_units.size (with another strategy than none), reports.context_tokens, "
     "search.context_tokens and graph.max_input_tokens"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Tokens a second of all calls together, the mean tokens of a reply, and how many calls were at once."""
-
-    tokens_per_second: float
-    tokens: float
-    at_once: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +100,7 @@ async def context_length(
         short = await _ask_long(model, tokenizer, _SHORT)
         long = await _ask_long(model, tokenizer, needed)
     except Refused as refusal:
-        fix = _fitting_settings(
-            settings, tasks, tokenizer, await _context(model, tokenizer, needed, str(refusal))
-        )
+        fix = _fitting_settings(settings, tasks, tokenizer, _stated_context(str(refusal)))
         return [
             ProbeFinding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND, settings=fix)
         ]
@@ -137,20 +116,9 @@ async def context_length(
     return [found]
 
 
-async def _context(model: OpenAIChatModel, tokenizer: Tokenizer, refused: int, said: str) -> int:
-    """Tokens that a model takes which refused so many: by what it says, else what it does not refuse."""
-    told = [int(number) for number in _CONTEXT.findall(said.replace(",", ""))]
-    if told:
-        return min(told)
-    tokens = refused // 2
-    for _ in range(_HALVINGS):
-        try:
-            await _ask_long(model, tokenizer, tokens)
-        except (Refused, CallFailed):
-            tokens //= 2
-        else:
-            return tokens
-    return 0
+def _stated_context(refusal: str) -> int:
+    """Tokens of a context, as a refusal tells them; 0 where it does not."""
+    return min(map(int, _CONTEXT.findall(refusal.replace(",", ""))), default=0)
 
 
 def _fitting_settings(
@@ -191,61 +159,6 @@ def pace(model: OpenAIChatModel) -> list[ProbeFinding]:
     source = "by the settings" if all(own[kind] for kind, rate in rates.items() if rate) else "by its headers"
     told = f"sends at most {' and '.join(known)}"
     return [ProbeFinding("rate limits", "works", f"limited {source}", told)]
-
-
-async def throughput(model: OpenAIChatModel, longest_reply: int) -> list[ProbeFinding]:
-    """Measure tokens a second alone and at once, and advise how many calls to make at once."""
-    at_once = min(_AT_ONCE, model.settings.concurrency)
-    refused_before = model.connection.limits().too_many_calls
-    alone = await _speed(model, range(_ALONE), 1)
-    together = await _speed(model, range(_ALONE, _ALONE + at_once), at_once)
-    refused = model.connection.limits().too_many_calls > refused_before
-    limit = model.connection.time_limit(Size(reply=longest_reply))
-    return throughput_advice(
-        alone, together, settings=model.settings, refused=refused, longest_reply=longest_reply, limit=limit
-    )
-
-
-def throughput_advice(
-    alone: Speed,
-    together: Speed,
-    *,
-    settings: ModelSettings,
-    refused: bool,
-    longest_reply: int,
-    limit: float,
-) -> list[ProbeFinding]:
-    """Advise how many calls to make at once, and how long to wait for them.
-
-    Args:
-        alone: one call at a time.
-        together: several.
-        settings: of the model.
-        refused: the endpoint said that these were too many.
-        longest_reply: tokens of the longest reply that is asked for.
-        limit: seconds that such a call may take as things are.
-    """
-    name, most = "throughput", settings.concurrency
-    gain = together.tokens_per_second / alone.tokens_per_second
-    advised = most if gain >= _SCALES * together.at_once else max(2, math.ceil(gain))
-    found = f"{alone.tokens_per_second:,.0f} tokens/s alone, "
-    found += f"{together.tokens_per_second:,.0f} with {together.at_once} calls at once"
-    found += "; it reported too many calls" if refused else ""
-    told = f"makes up to {most} concurrent calls"
-    fix: dict[str, int | float | bool | str] = {}
-    if advised < most:
-        told = f"set model.concurrency: {advised}; more gains little"
-        # What a busy moment made of the speed is no reason to write a setting.
-        fix = {"model.concurrency": advised} if refused else {}
-    seconds = longest_reply * together.at_once / together.tokens_per_second
-    if together.tokens < _MIN_TIMED_TOKENS or seconds <= settings.timeout_seconds:
-        return [ProbeFinding(name, "works", found, told, settings=fix)]
-    found += f"; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
-    if limit >= seconds:
-        return [ProbeFinding(name, "works", found, f"such a call gets {limit:,.0f} s; {told}", settings=fix)]
-    needed = math.ceil(seconds * 1.5 / 60) * 60
-    mend = f"set model.timeout_seconds: {needed}, or a smaller model.max_output_tokens; {told}"
-    return [ProbeFinding(name, "fallback", found, mend, settings={**fix, "model.timeout_seconds": needed})]
 
 
 def _largest_input(settings: CorpusSettings, task: RoleName) -> int:
@@ -301,18 +214,3 @@ def _judged(short: _Long, long: _Long) -> ProbeFinding:
         "the endpoint counts no tokens and the model repeats no code word: check its context length yourself"
     )
     return ProbeFinding(name, "fallback", f"unknown whether {long.tokens:,} tokens arrive", remark)
-
-
-async def _speed(model: OpenAIChatModel, numbers: range, at_once: int) -> Speed:
-    places = asyncio.Semaphore(at_once)
-
-    async def one(number: int) -> int:
-        async with places:
-            text = f"Write four plain sentences about the number {number + 2}."
-            reply = (await model.send(ChatRequest("probe", (Message("user", text),), _REPLY))).reply
-            return reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN
-
-    begun = time.monotonic()
-    tokens = sum(await asyncio.gather(*map(one, numbers)))
-    seconds = max(time.monotonic() - begun, 1e-6)
-    return Speed(max(tokens, 1) / seconds, tokens / len(numbers), at_once)

@@ -1,7 +1,5 @@
 """Stores frames of assets in the corpus's DuckDB file."""
 
-import hashlib
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_origin
@@ -12,7 +10,7 @@ from dagster import ConfigurableIOManager, DataVersion, InputContext, OutputCont
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import VECTOR, Table
+from graphrag_dagster.kernel.tables import Table
 
 
 class WarehouseIOManager(ConfigurableIOManager):
@@ -58,30 +56,9 @@ def _table_of(context: InputContext | OutputContext) -> Table:
     return declared_table(".".join(context.asset_key.path))
 
 
-_HASHED_ROWS = 500
-
-
 def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
     """Return a hash of a frame's content that is independent of the order of rows and columns."""
-    vectors = [column.name for column in table.columns if column.type == VECTOR]
-    names = sorted(name for name in frame.columns if name not in vectors)
-    digest = hashlib.sha256(repr(names).encode())
-    if not frame.is_empty():
-        _add_rows(digest, table, frame, names, vectors)
-    return DataVersion(digest.hexdigest()[:32])
+    # Imported here because it loads PyArrow.
+    from graphrag_dagster.kernel.storage.content_hash import frame_hash
 
-
-def _add_rows(
-    digest: "hashlib._Hash", table: Table, frame: pl.DataFrame, names: list[str], vectors: list[str]
-) -> None:
-    keys = [key for key in table.key if key in frame.columns]
-    content = frame if len(keys) == len(table.key) and table.in_order(frame) else frame.sort(keys)
-    # In slices, because the JSON lines of a whole table take more memory than the table.
-    for rows in content.select(names).iter_slices(_HASHED_ROWS):
-        lines = io.BytesIO()
-        rows.write_ndjson(lines)
-        digest.update(lines.getbuffer())
-    for vector in vectors:
-        if vector in frame.columns:
-            for rows in content.select(vector).iter_slices(_HASHED_ROWS):
-                digest.update(rows[vector].explode().to_numpy().tobytes())
+    return DataVersion(frame_hash(table, frame)[:32])

@@ -1,13 +1,13 @@
 """Loads the SQL models, and verifies beforehand that they match the declared tables.
 
-A model is ``models/<folder>/<name>.sql``: one ``select`` that names its tables as ``ref('schema.table')``. It
-makes the table of the same name that ``tables`` declares with ``sql=True``.
+A model is ``models/<folder>/<name>.sql``: one ``select`` that names its tables as
+``{{ ref('schema.table') }}``. It makes the table of the same name that ``tables`` declares with ``sql=True``.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -61,9 +61,8 @@ class Manifest:
 MODELS = Path(__file__).parent / "models"
 #: Written by ``make docs``.
 MANIFEST = MODELS / "manifest.json"
-_REF = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
-_REF_ALONE = re.compile(rf"{{{{\s*{_REF.pattern}\s*}}}}")
-_TEMPLATE = re.compile(r"{[{%#]")
+_REF = re.compile(r"{{\s*ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)\s*}}")
+_TEMPLATE = re.compile(r"{[{%#].*")
 _ROWS_OF_BUCKET, _MOST_BUCKETS = 300_000, 32
 
 
@@ -154,32 +153,17 @@ def _load(file: Path, manifest: Manifest) -> SqlModel:
     if not target.sql:
         raise ModelError(f"{file}: {full_name} is not declared with `sql=True` in any `tables.py`")
     refs: dict[str, Table] = {}
-
-    def ref(name: str) -> str:
-        refs[name] = declared_table(name)
-        return qualified(refs[name])
-
     for match in _REF.finditer(text):
         try:
-            declared_table(match["name"])
+            refs[match["name"]] = declared_table(match["name"])
         except WarehouseError as error:
             raise ModelError(f"{file}:{_line(text, match.start())}: {error}") from error
-    query = _rendered(file, text, ref)
+    query = _REF.sub(lambda match: qualified(refs[match["name"]]), text)
+    if other := _TEMPLATE.search(query):
+        raise ModelError(
+            f"{file}:{_line(query, other.start())}: {other[0]} is not {{{{ ref('schema.table') }}}}"
+        )
     return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)), manifest)
-
-
-def _rendered(file: Path, text: str, ref: Callable[[str], str]) -> str:
-    if not _TEMPLATE.search(_REF_ALONE.sub("", text)):
-        return _REF_ALONE.sub(lambda match: ref(match["name"]), text)
-    # Jinja is only needed for templates with more than table names; importing it takes as long as all models.
-    from jinja2 import StrictUndefined, TemplateError
-    from jinja2.sandbox import SandboxedEnvironment
-
-    environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-    try:
-        return environment.from_string(text).render(ref=ref)
-    except TemplateError as error:
-        raise ModelError(f"{file}:{getattr(error, 'lineno', None) or 1}: {error}") from error
 
 
 def _ordered(models: Iterable[SqlModel]) -> list[SqlModel]:

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
     replies_in,
 )
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
-from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
+from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.shards import open_shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -119,19 +119,17 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
     taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
     session.mark_reused(replies_in(taken_over))
     begin_replacing(run.warehouse, run.corpus, WRITTEN_REPORTS)
-    tokens = made.reports["tokens"]
     yield Made(
         COMMUNITY_REPORTS,
         made.reports,
         {
             **counts(made.reports, "engine"),
-            "tokens": int(tokens.sum()),
+            "tokens": int(made.reports["tokens"].sum()),
             "taken_over": taken_over.height,
             "invalid_citations": int((~made.references["valid"]).sum()),
             "largest_context_tokens": made.contexts["tokens"].max() or 0,
             **session.finish(),
             **shards.told,
-            "sizes": histogram(tokens.to_list(), "Report sizes", "tokens"),
         },
     )
     yield Made(REPORT_FINDINGS, made.findings)

@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
 from graphrag_dagster.kernel.graph.native_leiden import MEMBERSHIPS
 from graphrag_dagster.kernel.graph.undirected_graph import Network, whole_graph
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
-from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
+from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.tables import (
     CLUSTERING_STATE,
@@ -296,15 +296,8 @@ def communities(tables: Tables, run: StepRun) -> Iterator[Made]:
         previous=gone_on_from,
     )
     found, members = hierarchy.communities, hierarchy.members
-    yield Made(
-        COMMUNITIES,
-        found,
-        {
-            **begun,
-            **{f"level_{k}": n for k, n in counts(found, "level").items()},
-            "sizes": histogram(found["size"].to_list(), "Community sizes", "members"),
-        },
-    )
+    levels = {f"level_{k}": n for k, n in counts(found, "level").items()}
+    yield Made(COMMUNITIES, found, {**begun, **levels})
     yield Made(COMMUNITY_MEMBERS, members, coverage(entities, members))
     yield Made(COLD_START_EDGES, edges)
     yield Made(CLUSTERING_STATE, state)

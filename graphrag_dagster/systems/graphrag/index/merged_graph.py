@@ -10,7 +10,7 @@ import polars as pl
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import begin_replacing, code_version
-from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
+from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
 from graphrag_dagster.kernel.tables import (
     ALIASES,
@@ -242,26 +242,10 @@ def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
     edge_words = run.begin(partial(_describe_groups, edges, of_edges), quiet=True)
     claim_words = run.begin(partial(_describe_groups, claims, of_claims), quiet=True)
     nodes = merge_entities(of_entities, of_edges, _describe_groups(own, of_entities))
-    yield Made(
-        ENTITIES,
-        nodes,
-        {
-            **counts(nodes, "type"),
-            **_description_metadata(nodes, own),
-            "degrees": histogram(nodes["degree"].to_list(), "Degrees", "distinct neighbours"),
-        },
-    )
+    yield Made(ENTITIES, nodes, {**counts(nodes, "type"), **_description_metadata(nodes, own)})
     weight = run.settings.section(GraphSettings).weight
     merged = merge_relationships(of_edges, nodes, edge_words.result(), weight)
-    yield Made(
-        RELATIONSHIPS,
-        merged,
-        {
-            "weight": weight,
-            **_description_metadata(merged, edges),
-            "weights": histogram(merged["weight"].to_list(), "Edge weights", weight),
-        },
-    )
+    yield Made(RELATIONSHIPS, merged, {"weight": weight, **_description_metadata(merged, edges)})
     made = merge_claims(of_claims, claim_words.result())
     yield Made(MERGED_CLAIMS, made, {**counts(made, "status"), **_description_metadata(made, claims)})
 

@@ -1,5 +1,4 @@
 import json
-import re
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +19,6 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities,
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
 from graphrag_dagster.kernel.models.probing.doctor import examine, verdict
 from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
-from graphrag_dagster.kernel.models.probing.load_probes import Speed, throughput_advice
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -212,7 +210,7 @@ def test_all_is_well() -> None:
         works = {probe for probe, one in by_probe.items() if one.verdict == "works"}
         assert works == {
             "reachable", "model", "chat", "hidden reasoning", "json_schema", "logit_bias", "output limit",
-            "context length", "throughput", "rate limits",
+            "context length", "rate limits",
         }  # fmt: skip
         assert by_probe["embeddings"].verdict == "skipped"
         assert "extract, resolve, summarise, report, answer" in by_probe["chat"].endpoint
@@ -301,40 +299,6 @@ def test_stated_rates_are_taken_as_the_pace() -> None:
     assert told.consequence == "sends at most 58,800 requests a minute and 58,800,000 tokens a minute"
 
 
-def test_throughput_is_measured() -> None:
-    with ScriptedEndpoint(lambda _: "abcd" * 50, obey_limit=True) as endpoint:
-        told = found(endpoint)["throughput"]
-    assert told.verdict == "works"
-    assert re.fullmatch(r"[\d,]+ tokens/s alone, [\d,]+ with 8 calls at once(; a reply of .*)?", told.found)
-
-
-@pytest.mark.parametrize(
-    ("together", "timeout", "limit", "verdict_", "consequence"),
-    [
-        (800, 60, 60, "works", "makes up to 16 concurrent calls"),
-        (800, 20, 60, "works", "such a call gets 60 s; makes up to 16 concurrent calls"),
-        (
-            *(800, 20, 30, "fallback"),
-            "set model.timeout_seconds: 60, or a smaller model.max_output_tokens; makes up to 16 concurrent calls",
-        ),
-        (310, 600, 600, "works", "set model.concurrency: 4; more gains little"),
-        (100, 600, 600, "works", "set model.concurrency: 2; more gains little"),
-    ],
-)
-def test_calls_at_once_and_patience_are_advised_by_the_speed(
-    together: float, timeout: float, limit: float, verdict_: str, consequence: str
-) -> None:
-    [told] = throughput_advice(
-        Speed(100, 50, 1),
-        Speed(together, 50, 8),
-        settings=ModelSettings(timeout_seconds=timeout),
-        refused=False,
-        longest_reply=4000,
-        limit=limit,
-    )
-    assert (told.verdict, told.consequence) == (verdict_, consequence)
-
-
 def test_embeddings_are_probed_where_the_endpoint_makes_them() -> None:
     own = {"embeddings": {"embedder": "endpoint", "model": "vectors"}}
     with ScriptedEndpoint(dimension=24) as endpoint:
@@ -350,7 +314,7 @@ def test_a_wrong_model_is_told_with_those_that_there_are() -> None:
     with ScriptedEndpoint(models=["one", "two"], strict_models=True) as endpoint:
         findings = found(endpoint)
     assert findings["reachable"].verdict == "works"
-    assert (findings["model"].verdict, findings["throughput"].verdict) == ("fails", "skipped")
+    assert (findings["model"].verdict, findings["context length"].verdict) == ("fails", "skipped")
     assert "one, two" in findings["model"].consequence
     assert verdict(list(findings.values())) == "unusable"
 
@@ -386,7 +350,7 @@ def test_an_endpoint_that_is_not_there_skips_the_rest() -> None:
     findings = found(_closed_port())
     assert findings["reachable"].verdict == "fails"
     assert "cannot reach" in findings["reachable"].found
-    assert findings["throughput"].verdict == findings["context length"].verdict == "skipped"
+    assert findings["rate limits"].verdict == findings["context length"].verdict == "skipped"
     assert verdict(list(findings.values())) == "unusable"
 
 

@@ -76,27 +76,16 @@ def test_what_is_written_needs_a_corpus(home: Path) -> None:
         doctor(None, fix=True, as_json=False)
 
 
-@pytest.mark.parametrize(
-    ("port", "said"),
-    [(11434, "ollama serve"), (1234, "lms server start"), (8000, "vllm serve"), (None, "start the server")],
-)
-def test_a_server_that_is_not_there_is_told_with_what_starts_it(port: int | None, said: str) -> None:
+def test_a_server_that_is_not_there_is_told_with_its_port() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         unused = free.getsockname()[1]
-        url = f"http://127.0.0.1:{port or unused}/v1"
-        try:
-            socket.create_connection(("127.0.0.1", port or unused), timeout=0.2).close()
-        except OSError:
-            pass
-        else:
-            pytest.skip("a server runs at that port")
+        url = f"http://127.0.0.1:{unused}/v1"
         model = OpenAIChatModel(ModelSettings(base_url=url, name="m", retries=0), first_wait=0.01)
         with pytest.raises(Unusable) as caught:
             run_one(first_contact(model))
     [finding] = caught.value.findings
-    assert f"nothing listens on port {port or unused} of this machine" in finding.consequence
-    assert said in finding.consequence
+    assert f"nothing listens on port {unused} of this machine; start the server" in finding.consequence
 
 
 def test_a_server_that_loads_is_not_waited_for_by_the_doctor(
