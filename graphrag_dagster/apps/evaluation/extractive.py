@@ -6,6 +6,7 @@ together for its answer. There is no language understanding: the themes come fro
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from graphrag_dagster.apps.evaluation.tasks import (
@@ -17,23 +18,12 @@ from graphrag_dagster.apps.evaluation.tasks import (
     SentenceClaims,
     TaskRequest,
 )
-from graphrag_dagster.engines.extractive.parsing.sentence_clauses import (
-    refused_grammar,
-    refused_words,
-    split_clauses,
-    without_frame,
-)
-from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import DEFAULT_PIPELINE, load_pipeline
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.questions.statement_reading import AnswerSentence, answer_sentences
-from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from spacy.language import Language
-    from spacy.tokens import Doc
 
     from graphrag_dagster.apps.evaluation.tasks import ClaimDecomposer, QuestionWriter
     from graphrag_dagster.kernel.tasks.task_ports import Engine
@@ -45,79 +35,34 @@ def question_writer(session: TaskProvider) -> QuestionWriter:
     return ExtractiveQuestionWriter(session.themes)
 
 
-def claim_decomposer(session: TaskProvider) -> ClaimDecomposer:
+def claim_decomposer(_: TaskProvider) -> ClaimDecomposer:
     """Splits answers into claims."""
-    return ExtractiveClaimDecomposer(session.settings.section(ExtractionSettings).pipeline)
-
-
-_LONGEST = 5_000
+    return ExtractiveClaimDecomposer()
 
 
 class ExtractiveClaimDecomposer:
-    """Keeps sentences that state something and cuts them into clauses; claims are words of the sentence.
+    """Takes each sentence as one claim; headings and questions state nothing.
 
-    What a pronoun stands for is not resolved: such a sentence is kept as it is. No sentence is ambiguous.
-
-    Args:
-        pipeline: an installed spaCy pipeline for English with tagger, parser and entity recogniser.
+    Nothing is taken apart and no pronoun is resolved. Rules that also left out advice, guesses and judgements
+    chose worse than keeping all: F1 .907 against .942 on the labels of Factcheck-GPT.
     """
 
     engine: Final[Engine] = "extractive"
 
-    def __init__(self, pipeline: str = DEFAULT_PIPELINE) -> None:
-        self._pipeline = pipeline
-
     def decompose(self, answers: Sequence[AnswerText]) -> Iterator[tuple[SentenceClaims, ...]]:
-        """Yield the claims of each answer's sentences; the result of an answer depends on it alone.
-
-        Raises:
-            EngineError: the pipeline is not installed or unfit.
-        """
-        nlp = load_pipeline(self._pipeline)
-        # Neighbouring levels often give the same answer.
-        known: dict[str, tuple[SentenceClaims, ...]] = {}
+        """Yield the claims of each answer's sentences; the result of an answer depends on it alone."""
         for answer in track(answers, "Extracting claims", len(answers)):
-            if answer.text not in known:
-                known[answer.text] = _claims_of_answer(nlp, answer_sentences(answer.text))
-            yield known[answer.text]
+            yield tuple(_claim_of(sentence) for sentence in answer_sentences(answer.text))
 
 
-def _claims_of_answer(nlp: Language, sentences: Sequence[AnswerSentence]) -> tuple[SentenceClaims, ...]:
-    settled = [_status_without_grammar(sentence) for sentence in sentences]
-    rest = [without_frame(one.text) for one, done in zip(sentences, settled, strict=True) if done is None]
-    # Names are told by their tags; recognising entities would take more time than all the rest.
-    docs = nlp.pipe([_one_sentence(nlp, text) for text in rest], disable=["ner"])
-    return tuple(
-        done or _read(sentence.text, next(docs)) for sentence, done in zip(sentences, settled, strict=True)
-    )
+_QUESTION = re.compile(r"[?？][\"'”’)\]]*\Z")
 
 
-def _status_without_grammar(sentence: AnswerSentence) -> SentenceClaims | None:
-    """Status of a sentence, if it can be determined without its grammar."""
-    if sentence.heading:
-        return SentenceClaims(sentence.text, "not_verifiable", reason="a heading")
-    if len(sentence.text) > _LONGEST:
-        reason = f"it is longer than {_LONGEST} characters and was not read"
-        return SentenceClaims(sentence.text, "failed", reason=reason)
-    refused = refused_words(without_frame(sentence.text))
-    return SentenceClaims(sentence.text, "not_verifiable", reason=refused) if refused else None
-
-
-def _one_sentence(nlp: Language, text: str) -> Doc:
-    doc = nlp.make_doc(text)
-    for token in doc:
-        token.is_sent_start = token.i == 0
-    return doc
-
-
-def _read(sentence: str, doc: Doc) -> SentenceClaims:
-    refused = refused_grammar(doc)
-    if refused:
-        return SentenceClaims(sentence, "not_verifiable", reason=refused)
-    claims = split_clauses(doc)
-    if doc.text != sentence:
-        return SentenceClaims(sentence, "rewritten", claims, "an opening that states nothing was left out")
-    return SentenceClaims(sentence, "kept", claims)
+def _claim_of(sentence: AnswerSentence) -> SentenceClaims:
+    reason = "a heading" if sentence.heading else "a question" if _QUESTION.search(sentence.text) else None
+    if reason:
+        return SentenceClaims(sentence.text, "not_verifiable", reason=reason)
+    return SentenceClaims(sentence.text, "kept", (sentence.text,))
 
 
 #: Who asks, what for, and the point of view from which the person looks at each theme.
