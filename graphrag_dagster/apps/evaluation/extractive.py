@@ -138,20 +138,15 @@ class ExtractiveQuestionWriter:
             )
         self._views = {_key(name): view for name, _, view in _PERSONAS}
 
-    def describe(self, texts: Sequence[str]) -> Described:  # noqa: ARG002 - only the themes are known.
+    def describe(self, _: Sequence[str]) -> Described:
         """Return a sentence that lists up to ten of the themes; the texts are not read."""
         *first, last = self._themes[:_DESCRIBED]
         if not first:
             return Described(f"A collection of texts. Its main theme is {last}.")
         return Described(f"A collection of texts. Its main themes are {', '.join(first)} and {last}.")
 
-    def personas(
-        self,
-        description: str,  # noqa: ARG002 - the list is the same for every corpus.
-        count: int,
-        avoid: Sequence[PersonaDraft] = (),
-    ) -> Drafts[PersonaDraft]:
-        """Return the first personas of the list that are not to be avoided.
+    def personas(self, _: str, count: int, avoid: Sequence[PersonaDraft] = ()) -> Drafts[PersonaDraft]:
+        """Return the first personas of the list, the same for every corpus, that are not to be avoided.
 
         Raises:
             EngineError: more are asked for than the list has.
