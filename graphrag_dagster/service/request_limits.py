@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-import threading
 from collections import deque
+from contextlib import suppress
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,57 +12,26 @@ from graphrag_dagster.service.error_responses import Refusal, error_response
 
 
 class QuestionSlots:
-    """A number of places, taken in an event loop and freed in any thread; who waits longest is next."""
+    """A number of places of one event loop, freed in any thread; who waits longest is next."""
 
     def __init__(self, number: int) -> None:
-        self._lock = threading.Lock()
-        self._free = number
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._free = asyncio.Semaphore(number)
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def take(self, seconds: float) -> bool:
         """Take a place; False where none was freed within so many seconds."""
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return True
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
+        self._loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(seconds):
-                await turn
+                return await self._free.acquire()
         except TimeoutError:
-            return not self._left(turn)
-        except asyncio.CancelledError:
-            if not self._left(turn):
-                self.free()
-            raise
-        return True
+            return False
 
     def free(self) -> None:
         """Give a place back, to who waits longest."""
-        with self._lock:
-            while self._waiting:
-                turn = self._waiting.popleft()
-                try:
-                    turn.get_loop().call_soon_threadsafe(_call, turn)
-                except RuntimeError:  # the loop of that one has ended
-                    continue
-                return
-            self._free += 1
-
-    def _left(self, turn: asyncio.Future[None]) -> bool:
-        """Leave the queue; False where a place has been given already."""
-        with self._lock:
-            try:
-                self._waiting.remove(turn)
-            except ValueError:
-                return False
-            return True
-
-
-def _call(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)
+        with suppress(RuntimeError):  # the server has ended
+            if self._loop:
+                self._loop.call_soon_threadsafe(self._free.release)
 
 
 class BodyLimit:

@@ -117,11 +117,11 @@ class QuestionRequest:
 class QuestionWriter(OfEngine, Protocol):
     """Writes questions that need an understanding of the whole corpus, not low-level facts."""
 
-    def describe(self, texts: Sequence[str]) -> Described:
+    def describe(self, texts: Sequence[str], /) -> Described:
         """Describe a corpus from texts sampled of it; the caller sees to it that they fit into a prompt."""
 
     def personas(
-        self, description: str, count: int, avoid: Sequence[PersonaDraft] = ()
+        self, description: str, count: int, avoid: Sequence[PersonaDraft] = (), /
     ) -> Drafts[PersonaDraft]:
         """Return personas who might use a corpus of that description."""
 

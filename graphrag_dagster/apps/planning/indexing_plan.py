@@ -6,7 +6,6 @@ import polars as pl
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
-from graphrag_dagster.kernel.models.cache.usage_account import price_of
 from graphrag_dagster.kernel.models.call_estimates import (
     PAIR,
     Estimate,
@@ -24,7 +23,6 @@ from graphrag_dagster.kernel.models.call_estimates import (
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.model_costs import Price
 from graphrag_dagster.kernel.models.plan_inputs import (
     SUMMARIES_PER_NAME,
     KnownReplies,
@@ -32,9 +30,10 @@ from graphrag_dagster.kernel.models.plan_inputs import (
     Planned,
     Unit,
     basis_of,
+    prices_of,
 )
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
+from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
@@ -107,12 +106,11 @@ class _Planner:
 
     def plan(self) -> Plan:
         made = list(self._stages())
-        prices = {one.model: self._price(one) for one in made}
         return Plan(
             self._name,
             len(self._texts),
             made,
-            {model: price for model, price in prices.items() if price},
+            prices_of(self._settings.model, made, lambda one: _TASKS[one.stage]),
             self._known.average("extract", "extract_graph") is not None,
         )
 
@@ -239,13 +237,6 @@ class _Planner:
         contents = exactly(self._unit_tokens * share) + approximately(self._names * tokens, known=False)
         inputs = contents + texts * self._count(prefixes.document)
         return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
-
-    def _price(self, one: Estimate) -> Price | None:
-        return price_of(*self._endpoint(one))
-
-    def _endpoint(self, one: Estimate) -> tuple[ModelSettings, str, str]:
-        settings = self._settings.model.for_role(_TASKS[one.stage])
-        return settings, one.model, OpenAIChatModel(settings).connection.url
 
 
 #: Names without a type for each name that stands in a text unit; a guess, by which nothing was measured.

@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.console import ERR, OUT, number, print_json
 from graphrag_dagster.cli.run_budget import RunBudget
@@ -39,7 +40,7 @@ def show_plan(target: str, *, as_json: bool) -> None:
     )
 
 
-def agree_to_spend(plan: Plan, budget: RunBudget, limit: int, *, yes: bool, as_json: bool) -> None:
+def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool, as_json: bool) -> None:
     """Print what a run beyond the index may ask of models, and ask on a terminal whether to run it.
 
     Where no model is asked nothing is asked of the user, either.
@@ -47,7 +48,6 @@ def agree_to_spend(plan: Plan, budget: RunBudget, limit: int, *, yes: bool, as_j
     Args:
         plan: of the run.
         budget: its limits.
-        limit: most tokens of a run that is given no limit.
         yes: run it without asking.
         as_json: standard output is for JSON alone.
 
@@ -58,12 +58,10 @@ def agree_to_spend(plan: Plan, budget: RunBudget, limit: int, *, yes: bool, as_j
         print_plan(plan, as_json=False)
     if not plan.estimates:
         return
-    given = " and ".join(
-        [
-            *([f"{budget.max_tokens:,} tokens"] if budget.max_tokens is not None else []),
-            *([f"US$ {budget.max_usd:,.2f}"] if budget.max_usd is not None else []),
-        ]
-    )
+    limit = CorpusStore().settings(plan.corpus).section(EvaluationSettings).max_tokens
+    tokens = f"{budget.max_tokens:,} tokens" if budget.max_tokens is not None else ""
+    usd = f"US$ {budget.max_usd:,.2f}" if budget.max_usd is not None else ""
+    given = " and ".join(filter(None, (tokens, usd)))
     stops = f"it stops at {given or f'{limit:,} tokens (evaluation.max_tokens; --max-tokens sets another)'}"
     most = limit if not given else budget.max_tokens
     asks = f"this run may ask a model for {_range(plan.tokens)} tokens, and {stops}"

@@ -1,7 +1,7 @@
 """Inputs of a plan: text units, expected names and pairs, and replies that are already known."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 
@@ -14,14 +14,28 @@ from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.models.cache.cache_database import Database, own_database
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, reply_keys, vector_key
-from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
-from graphrag_dagster.kernel.models.call_estimates import names_and_pairs
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog, price_of
+from graphrag_dagster.kernel.models.call_estimates import Estimate, names_and_pairs
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.model_costs import Price
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+
+
+def prices_of(
+    settings: ModelSettings, estimates: Iterable[Estimate], role_of: Callable[[Estimate], RoleName]
+) -> dict[str, Price]:
+    """Return the prices that are known of the models of estimates; ``role_of``: which one is asked."""
+    prices = {}
+    for one in estimates:
+        model = settings.for_role(role_of(one))
+        if price := price_of(model, one.model, OpenAIChatModel(model).connection.url):
+            prices[one.model] = price
+    return prices
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,17 @@
 """Tasks that chat pages set beside the questions of their users, answered from the conversation itself.
 
 Open WebUI, LibreChat, LobeChat, NextChat and others ask the model of a conversation for its title, tags,
-further questions or search queries. The documents hold nothing of that; what is asked for is made of the
-words of the conversation, in the form in which the page reads it.
+further questions or search queries. The documents hold nothing of that: the page gets the first words of the
+question, in the form in which it reads them.
 """
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from graphrag_dagster.service.error_responses import Refusal
-from graphrag_dagster.service.openai.chat_messages import ChatMessage, text_of, without_sources
+from graphrag_dagster.service.openai.chat_messages import ChatMessage, text_of
 
 _FLAGS = re.IGNORECASE | re.DOTALL
 #: Characters of an instruction in which its task is named; the conversation may follow.
@@ -54,42 +52,7 @@ _TURN = re.compile(
 _SYSTEM = frozenset({"system", "developer"})
 _USERS = frozenset({"user", "human", "question"})
 _JSON_KEY = re.compile(r'\{\s*"(\w+)"\s*:')
-_WORDS_AT_MOST = re.compile(r"(\d{1,2})\s*-?\s*words?\b(?!\s*title\b.{0,40}\bor more)", re.I)
-_CHARACTERS_AT_MOST = re.compile(
-    r"(?:max(?:imum)?|at most|within|under)?\s*(\d{1,3})\s*(?:characters?\b|个字)", re.I
-)
-_WORDS, _CHARACTERS, _IDEOGRAPHS = 5, 60, 12
-_MOST_TAGS, _MOST_FOLLOW_UPS, _LONGEST_QUERY = 5, 3, 300
-_WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
-_NAME = re.compile(r"[A-Z][\w'’&-]+(?:\s+(?:of\s+|the\s+)?[A-Z][\w'’&-]+)*")
-_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-#: What a question begins with and a title does not, and words that say nothing of a matter.
-_SMALL = frozenset(
-    """
-    a an and any are as at be been being but by can could did do does for from get give had has have hello hey
-    hi how i if in is it its let list me may might my name no not of on or our please shall should show so
-    some tell than thanks that the their them then there these they this those to us was we were what when
-    where which who whom whose why will with would you your about all also explain describe find into more
-    said say
-    """.split()  # noqa: SIM905 - a list of so many would fill a page.
-)
-_LEADING = _SMALL - {"no", "not"}
-_ENGLISH = frozenset(
-    {"the", "of", "and", "is", "was", "are", "who", "what", "which", "how", "why", "did", "in", "to"}
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ChatConversation:
-    """What was said: by the users and by the model, in order."""
-
-    questions: tuple[str, ...]
-    answers: tuple[str, ...]
-
-    @property
-    def last(self) -> str:
-        """The last question."""
-        return self.questions[-1] if self.questions else ""
+_WORDS, _CHARACTERS, _LONGEST_QUERY = 5, 60, 300
 
 
 def task_reply(messages: Sequence[ChatMessage], response_format: Any = None) -> str | None:
@@ -118,11 +81,10 @@ def task_reply(messages: Sequence[ChatMessage], response_format: Any = None) -> 
         # A system prompt holds for questions too; a task has the conversation below it as a text.
         if kind is None or (instruction is not told and kind != "tool_calls" and not _turns(told)):
             continue
-        rest = [one for place, one in enumerate(spoken) if place != last or instruction is not told]
-        said = _conversation(instruction, rest)
         if kind not in _MAKERS:
             raise _unknown_task()
-        return _in_form(kind, _MAKERS[kind](said, instruction), instruction, response_format)
+        rest = [one for place, one in enumerate(spoken) if place != last or instruction is not told]
+        return _in_form(kind, _MAKERS[kind](_questions(instruction, rest)), instruction, response_format)
     return None
 
 
@@ -156,17 +118,15 @@ def _kind_of(instruction: str) -> str | None:
     return "unknown" if other or _HISTORY.search(instruction) or _OF_RESPONSES.match(instruction) else None
 
 
-def _conversation(instruction: str, others: Sequence[tuple[str, str]]) -> ChatConversation:
-    """The conversation in the instruction, else in the other messages, be it in turns or as one text."""
+def _questions(instruction: str, others: Sequence[tuple[str, str]]) -> list[str]:
+    """Those of the conversation in the instruction, else in the other messages, in turns or as one text."""
     within = _HISTORY.search(instruction)
     turns = _turns(within[1] if within else instruction)
     if not turns:
         for role, text in others:
             if role in {"user", "assistant"}:
                 turns += _turns(text) or [(role == "user", text)]
-    questions = (" ".join(text.split()) for asks, text in turns if asks)
-    answers = (without_sources(text) for asks, text in turns if not asks)
-    return ChatConversation(tuple(filter(None, questions)), tuple(filter(None, answers)))
+    return [" ".join(text.split()) for asks, text in turns if asks and text.strip()]
 
 
 def _turns(text: str) -> list[tuple[bool, str]]:
@@ -181,87 +141,30 @@ def _turns(text: str) -> list[tuple[bool, str]]:
 
 
 def _in_form(kind: str, made: Any, instruction: str, response_format: Any) -> str:
-    schema = response_format.get("json_schema") if isinstance(response_format, dict) else None
-    properties = (schema.get("schema") or {}).get("properties") if isinstance(schema, dict) else None
     form = response_format.get("type") if isinstance(response_format, dict) else None
     wanted = form in {"json_object", "json_schema"}
     if isinstance(made, str) and not wanted and kind not in _JSON_KEY.findall(instruction):
         return made
-    known = {kind: made, "language": "English"}
-    filled = {name: known[name] for name in properties if name in known} if properties else {kind: made}
-    return json.dumps(filled or {kind: made}, ensure_ascii=False)
+    return json.dumps({kind: made}, ensure_ascii=False)
 
 
-def _title(said: ChatConversation, instruction: str) -> str:
-    """The words of the first question that name its matter, in its order."""
-    asked = next(iter(said.questions), "") or next(iter(said.answers), "")
-    characters = _limit(_CHARACTERS_AT_MOST, instruction, _CHARACTERS)
-    if len(_IDEOGRAPH.findall(asked)) > len(asked) / 3:
-        return re.sub(r"[\s？?。！!，,]+", " ", asked).strip()[: min(characters, _IDEOGRAPHS)] or "Chat"
-    words = _WORD.findall(asked)
-    while len(words) > 1 and words[0].lower() in _LEADING:
-        words.pop(0)
-    kept = words[: _limit(_WORDS_AT_MOST, instruction, _WORDS)]
-    while len(kept) > 1 and (kept[-1].lower() in _LEADING or len(" ".join(kept)) > characters):
-        kept.pop()
-    title = " ".join(kept)[:characters].strip() or "Chat"
-    return title[0].upper() + title[1:]
+def _first_words(questions: Sequence[str]) -> str:
+    first = next(iter(questions), "").rstrip("?？。.! ")
+    return " ".join(first.split()[:_WORDS])[:_CHARACTERS] or "Chat"
 
 
-def _limit(pattern: re.Pattern[str], instruction: str, otherwise: int) -> int:
-    told = [int(number) for number in pattern.findall(instruction[:_NAMED_WITHIN]) if int(number)]
-    return max(told) if told else otherwise
+def _last(questions: Sequence[str]) -> str:
+    return questions[-1][:_LONGEST_QUERY] if questions else ""
 
 
-def _tags(said: ChatConversation, _: str) -> list[str]:
-    found = dict.fromkeys(_names(" ".join(said.questions)))
-    counted = Counter(
-        word.lower()
-        for text in (*said.questions, *said.questions, *said.answers)
-        for word in _WORD.findall(text)
-        if len(word) > 3 and word.lower() not in _SMALL and not word.isdigit()
-    )
-    in_names = {word.lower() for name in found for word in name.split()}
-    found |= dict.fromkeys(
-        word.capitalize() for word, count in counted.most_common() if count > 1 and word not in in_names
-    )
-    return list(found)[:_MOST_TAGS] or ["General"]
-
-
-def _follow_ups(said: ChatConversation, _: str) -> list[str]:
-    """Questions about names of the last answer that nobody asked about; in English conversations only."""
-    asked = " ".join(said.questions).lower()
-    if not said.answers or not _ENGLISH.intersection(asked.split()):
-        return []
-    names = dict.fromkeys(name for name in _names(said.answers[-1]) if name.lower() not in asked)
-    return [f"What else do the documents say about {name}?" for name in list(names)[:_MOST_FOLLOW_UPS]]
-
-
-def _names(text: str) -> list[str]:
-    names = (match[0].strip() for match in _NAME.finditer(text))
-    parts = (_without_small(name) for name in names)
-    return [name for name in parts if name]
-
-
-def _without_small(name: str) -> str:
-    words = name.split()
-    while words and words[0].lower() in _SMALL:
-        words.pop(0)
-    return " ".join(words)
-
-
-def _queries(said: ChatConversation, _: str) -> list[str]:
-    return [said.last[:_LONGEST_QUERY]] if said.last else []
-
-
-#: Task → what is made of the conversation; its name is the key in the page's form.
-_MAKERS: dict[str, Callable[[ChatConversation, str], Any]] = {
-    "title": _title,
-    "tags": _tags,
-    "follow_ups": _follow_ups,
-    "queries": _queries,
-    "text": lambda _said, _instruction: "",
-    "prompt": lambda said, _instruction: said.last[:_LONGEST_QUERY],
-    "tool_calls": lambda _said, _instruction: [],
-    "emoji": lambda _said, _instruction: "💬",
+#: Task → what is made of the questions; its name is the key in the page's form.
+_MAKERS: dict[str, Callable[[Sequence[str]], Any]] = {
+    "title": _first_words,
+    "tags": lambda questions: [_first_words(questions)],
+    "follow_ups": lambda _: [],
+    "queries": lambda questions: [_last(questions)] if questions else [],
+    "text": lambda _: "",
+    "prompt": _last,
+    "tool_calls": lambda _: [],
+    "emoji": lambda _: "💬",
 }

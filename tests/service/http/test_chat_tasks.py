@@ -56,17 +56,11 @@ def asked(*messages: str | tuple[str, str], form: Any = None) -> str | None:
 @pytest.mark.parametrize(
     ("prompt", "reply"),
     [
-        (TITLE, {"title": "Led the Dockers Union"}),
-        (TITLE.replace(" with an emoji", ""), {"title": "Led the Dockers Union"}),
+        (TITLE, {"title": "Who led the Dockers Union"}),
+        (TITLE.replace(" with an emoji", ""), {"title": "Who led the Dockers Union"}),
         (QUERIES, {"queries": ["Who led the Dockers Union?"]}),
-        (
-            FOLLOW_UPS,
-            {
-                "follow_ups": [
-                    f"What else do the documents say about {n}?" for n in ("Hanna Quill", "Mira Holt")
-                ]
-            },
-        ),
+        (TAGS, {"tags": ["Who led the Dockers Union"]}),
+        (FOLLOW_UPS, {"follow_ups": []}),
         (
             of_open_webui("You are an autocompletion system. Continue the text.", '{ "text": "x" }'),
             {"text": ""},
@@ -75,12 +69,6 @@ def asked(*messages: str | tuple[str, str], form: Any = None) -> str | None:
 )
 def test_tasks_of_open_webui_are_answered_in_their_form(prompt: str, reply: dict[str, Any]) -> None:
     assert json.loads(asked(prompt) or "") == reply
-
-
-def test_tags_are_names_and_words_of_the_conversation() -> None:
-    assert "Dockers Union" in json.loads(asked(TAGS) or "")["tags"]
-    hello = TAGS.replace(CHAT, "USER: hi\nASSISTANT: Hello.")
-    assert json.loads(asked(hello) or "") == {"tags": ["General"]}
 
 
 @pytest.mark.parametrize(
@@ -124,24 +112,24 @@ def test_tags_are_names_and_words_of_the_conversation() -> None:
     ],
 )
 def test_titles_of_other_pages_are_plain_text(messages: list[Any]) -> None:
-    assert asked(*messages) == "Led the Dockers Union"
+    assert asked(*messages) == "Who led the Dockers Union"
 
 
 def test_a_title_in_a_form_that_the_request_names_is_json() -> None:
-    schema = {"properties": {"title": {"type": "string"}, "language": {"type": "string"}}}
+    schema = {"properties": {"title": {"type": "string"}}}
     form = {"type": "json_schema", "json_schema": {"name": "title", "schema": schema}}
     prompt = "Provide a concise title for the conversation.\n\nUser: Who led the Dockers Union?\nAI: Hanna."
-    assert json.loads(asked(prompt, form=form) or "") == {
-        "title": "Led the Dockers Union",
-        "language": "English",
-    }
+    assert json.loads(asked(prompt, form=form) or "") == {"title": "Who led the Dockers Union"}
 
 
 @pytest.mark.parametrize(
     ("question", "title"),
     [
         ("谁领导了码头工人工会？", "谁领导了码头工人工会"),
-        ("Could you please tell me what happened at the quay in the winter of 1998?", "Happened at the quay"),
+        (
+            "Could you please tell me what happened at the quay in the winter of 1998?",
+            "Could you please tell me",
+        ),
         ("Wer leitete die Gewerkschaft der Hafenarbeiter?", "Wer leitete die Gewerkschaft der"),
         ("???", "Chat"),
         ("Why?", "Why"),
@@ -230,10 +218,10 @@ def client(library: FaultyLibrary) -> Iterator[OpenAI]:
 def test_a_task_over_the_socket_asks_no_corpus(client: OpenAI, library: FaultyLibrary) -> None:
     asks: dict[str, Any] = {"model": "coast", "messages": [{"role": "user", "content": TITLE}]}
     told = client.chat.completions.create(**asks)
-    assert json.loads(told.choices[0].message.content or "") == {"title": "Led the Dockers Union"}
+    assert json.loads(told.choices[0].message.content or "") == {"title": "Who led the Dockers Union"}
     events = list(client.chat.completions.create(**asks, stream=True))
     text = "".join(one.choices[0].delta.content or "" for one in events if one.choices)
-    assert json.loads(text) == {"title": "Led the Dockers Union"}
+    assert json.loads(text) == {"title": "Who led the Dockers Union"}
     assert events[-1].choices[0].finish_reason == "stop"
     assert library.asked == []
     with pytest.raises(openai.NotFoundError, match="no corpus"):

@@ -9,7 +9,6 @@ import polars as pl
 from graphrag_dagster.apps.evaluation.figures.figure_style import (
     ACCENT,
     COLOURS,
-    INK,
     PLAIN,
     Figure,
     format_axis_number,
@@ -17,7 +16,7 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import (
     render_figure,
     sentences,
 )
-from graphrag_dagster.apps.evaluation.figures.scatter_plots import spread
+from graphrag_dagster.apps.evaluation.figures.scatter_plots import name_at_right
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,24 +121,10 @@ def _draw_lines(drawing: "Drawing", lines: Sequence[GleaningLine]) -> None:
 def _name_lines(axis: "Axes", lines: Sequence[GleaningLine], kind: str, gap: float) -> None:
     """Write each size once, at the end of its first line; ``gap`` is about the height of a line of text."""
     named = list({line.size: line for line in reversed(lines)}.values())[::-1]
-    ends = [getattr(line, kind)[-1] for line in named]
-    for place, (line, end, height) in enumerate(zip(named, ends, spread(ends, gap), strict=True)):
-        axis.annotate(
-            f"{line.size:,} tokens",
-            (line.gleanings[-1], end),
-            xytext=(1.04, height),
-            textcoords=axis.get_yaxis_transform(),
-            va="center_baseline",
-            color=INK,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": COLOURS[place % len(COLOURS)],
-                "linewidth": 0.7,
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
-            annotation_clip=False,
-        )
+    ends = [(line.gleanings[-1], getattr(line, kind)[-1]) for line in named]
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(named))]
+    names = [f"{line.size:,} tokens" for line in named]
+    name_at_right(axis, list(zip(names, ends, colours, strict=True)), gap)
 
 
 def _draw_bars(drawing: "Drawing", lines: Sequence[GleaningLine]) -> None:

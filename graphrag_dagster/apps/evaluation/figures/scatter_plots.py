@@ -1,15 +1,12 @@
-"""Scatter plots whose labels do not overlap, and cost against quality (paper Tables 2 to 4)."""
+"""Scatter plots whose names stand in a column beside them, and cost against quality (paper Tables 2 to 4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import floor, log10
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from graphrag_dagster.apps.evaluation.figures.figure_style import (
     ACCENT,
@@ -27,16 +24,6 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-
-#: Left, bottom, right, top.
-Box = tuple[float, float, float, float]
-#: Directions from a point to its label, best first; the label touches the point's ring there.
-_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
-_BETWEEN = ((1, 0.4), (1, -0.4), (-1, 0.4), (-1, -0.4))
-#: Of covering another label or leaving the frame, against covering a point, an interval or a line.
-_GRAVE = 20.0
-_RINGS = (1.0, 2.2, 3.6, 5.2, 7.0, 9.0, 11.5, 14.0, 17.0)
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
@@ -61,86 +48,40 @@ def spread(positions: Sequence[float], gap: float) -> list[float]:
     return moved
 
 
-def place_labels(
-    points: Sequence[tuple[float, float]],
-    sizes: Sequence[tuple[float, float]],
-    obstacles: Sequence[Box],
-    within: Box,
-    ring: float,
-) -> list[Box]:
-    """Return a box per label near its point: clear of the others, of points, obstacles, and the edge.
-
-    Labels are placed one after the other, the most crowded point first, at the nearest free place of
-    several directions and distances. Where none is free, it is the place that covers least.
+def name_at_right(axis: "Axes", named: Sequence[tuple[str, tuple[float, float], str]], gap: float) -> None:
+    """Write names beside an axis, each led to its point by a line.
 
     Args:
-        points: x and y of each point, in one unit with all else.
-        sizes: width and height of each label.
-        obstacles: boxes that no label should cover, such as intervals.
-        within: box that holds all labels.
-        ring: distance between a point's centre and its label.
+        axis: its limits are settled.
+        named: name, point, and colour of the line.
+        gap: about the height of a line of text, in the unit of the heights.
     """
-    array = np.asarray(points, dtype=np.float64).reshape(-1, 2)
-    taken = [(x - ring / 2, y - ring / 2, x + ring / 2, y + ring / 2) for x, y in array.tolist()]
-    taken += obstacles
-    apart = np.hypot(*(array[:, None] - array[None]).transpose(2, 0, 1))
-    crowded = (1 / (apart + ring)).sum(axis=1)
-    placed: dict[int, Box] = {}
-    for index in np.argsort(-crowded, kind="stable").tolist():
-        candidates = [
-            _label_position(array[index], sizes[index], direction, ring * factor)
-            for factor, direction in product(_RINGS, (*_SIDES, *_BETWEEN))
-        ]
-        labels = list(placed.values())
-        covered = [
-            _overlap(box, taken)
-            + _overlap(box, labels) * _GRAVE
-            + _area_outside(box, within) * _GRAVE
-            + sum(_overlap(dot, labels) for dot in _leader(array[index], box))
-            for box in candidates
-        ]
-        placed[index] = candidates[int(np.argmin(covered))]
-        taken += _leader(array[index], placed[index])
-    return [placed[index] for index in range(len(points))]
-
-
-def _label_position(
-    point: NDArray[np.float64], size: tuple[float, float], direction: tuple[float, float], ring: float
-) -> Box:
-    (x, y), (width, height), (right, up) = point.tolist(), size, direction
-    diagonal = 0.7 if right and up else 1.0
-    centre_x = x + right * (ring * diagonal + width / 2)
-    centre_y = y + up * (ring * diagonal + height / 2)
-    return (centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2)
-
-
-def _leader(point: NDArray[np.float64], box: Box) -> list[Box]:
-    """Return dots along the line from the point to its label."""
-    (x, y), (left, bottom, right, top) = point.tolist(), box
-    to_x, to_y = min(max(left, x), right), min(max(bottom, y), top)
-    steps = [share / 8 for share in range(2, 8)]
-    dots = [(x + share * (to_x - x), y + share * (to_y - y)) for share in steps]
-    return [(x - 1.5, y - 1.5, x + 1.5, y + 1.5) for x, y in dots]
-
-
-def _overlap(box: Box, others: Sequence[Box]) -> float:
-    return sum(_shared_area(box, other) for other in others)
-
-
-def _area_outside(box: Box, within: Box) -> float:
-    left, bottom, right, top = box
-    return (right - left) * (top - bottom) - _shared_area(box, within)
-
-
-def _shared_area(one: Box, other: Box) -> float:
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    return max(0.0, wide) * max(0.0, high)
+    heights = spread([point[1] for _, point, _ in named], gap)
+    low, high = axis.get_ylim()
+    inside = max(low - min(heights), 0.0) - max(max(heights) - high, 0.0)
+    for (name, point, colour), height in zip(named, heights, strict=True):
+        axis.annotate(
+            name,
+            point,
+            xytext=(1.04, height + inside),
+            textcoords=axis.get_yaxis_transform(),
+            va="center_baseline",
+            color=INK,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.6,
+                "relpos": (0, 0.5),
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+            annotation_clip=False,
+            zorder=2,
+        )
 
 
 #: Inches that such a figure is high.
 HEIGHT = 4.2
-_RING = 7.0
 _MOST_TICKS = 7
 
 
@@ -211,7 +152,9 @@ def draw_points(
     axis.grid()
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
-    _label(drawing, axis, points)
+    low, high = axis.get_ylim()
+    named = [(point.label, (point.across, point.mean), QUIET) for point in points]
+    name_at_right(axis, named, (high - low) * 0.055)
 
 
 def _scale(axis: "Axes", values: Sequence[float]) -> None:
@@ -225,53 +168,6 @@ def _log_limits(lowest: float, highest: float) -> tuple[float, float]:
     """Return limits with room for labels, and at least a factor of 1.3 apart."""
     room = max(1.04, (highest / lowest) ** 0.12, (1.3 * lowest / highest) ** 0.5)
     return lowest / room, highest * room
-
-
-def _label(drawing: "Drawing", axis: "Axes", points: Sequence[ScatterPoint]) -> None:
-    """Put the names where they are free; lines lead to those further away."""
-    texts = [
-        axis.annotate(
-            point.label,
-            (point.across, point.mean),
-            xytext=(0, 0),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            color=INK,
-            arrowprops={"arrowstyle": "-", "color": QUIET, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4},
-            zorder=4,
-        )
-        for point in points
-    ]
-    # Only a figure that has been laid out knows where its points are and how large its texts.
-    drawing.draw_without_rendering()
-    unit = 72 / drawing.dpi
-    extents = [text.get_window_extent() for text in texts]
-    sizes = [(bare.width * unit + 2, bare.height * unit + 1) for bare in extents]
-    places = axis.transData.transform([(point.across, point.mean) for point in points]) * unit
-    frame = axis.bbox
-    boxes = place_labels(
-        [(float(x), float(y)) for x, y in places],
-        sizes,
-        _whiskers(axis, points, unit),
-        (frame.x0 * unit, frame.y0 * unit, frame.x1 * unit, frame.y1 * unit),
-        _RING,
-    )
-    for text, (x, y), (left, bottom, right, top) in zip(texts, places, boxes, strict=True):
-        text.set_position(((left + right) / 2 - float(x), (bottom + top) / 2 - float(y)))
-        nearest_x, nearest_y = min(max(left, x), right), min(max(bottom, y), top)
-        if text.arrow_patch and (nearest_x - x) ** 2 + (nearest_y - y) ** 2 <= (1.2 * _RING) ** 2:
-            text.arrow_patch.set_visible(False)
-
-
-def _whiskers(axis: "Axes", points: Sequence[ScatterPoint], unit: float) -> list[Box]:
-    boxes: list[Box] = []
-    for point in points:
-        if point.low is not None and point.high is not None:
-            ends = axis.transData.transform([(point.across, point.low), (point.across, point.high)]) * unit
-            (x, bottom), (_, top) = ends.tolist()
-            boxes.append((x - 1.5, bottom, x + 1.5, top))
-    return boxes
 
 
 #: What a cost is called on the axis and in the caption, from the one to show first.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.inference.judge_reliability import between, verdict_counts
+from graphrag_dagster.apps.evaluation.inference.judge_reliability import verdict_counts
 from graphrag_dagster.apps.evaluation.inference.measure_names import (
     CONTROL,
     join_words,
@@ -87,9 +87,7 @@ def _judged(
     if known:
         answer = _preferred(known, rows, best, baseline)
     else:
-        pair = verdict_counts(between(judgements, [best, baseline]))
-        said = str(unknown[0]["statement"]).partition(": ")
-        reason = counts.doubt or pair.doubt or said[2] or said[0]
+        reason = counts.doubt or str(unknown[0]["statement"]).partition(": ")[2]
         answer = f"{_NOTHING}: {reason.removesuffix('.')}."
     if known and unknown:
         names = join_words([str(row["measure"]) for row in unknown])

@@ -1,6 +1,6 @@
 """Whether the verdicts of a judge can bear any conclusion on a pair of search methods."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -78,12 +78,6 @@ def verdict_counts(judgements: pl.DataFrame) -> VerdictCounts:
         (~first).fill_null(value=False).sum().alias("second"),
     )
     return VerdictCounts(*map(int, counts.row(0)))
-
-
-def between(judgements: pl.DataFrame, methods: Iterable[str]) -> pl.DataFrame:
-    """Return the judgements that compare two of these search methods."""
-    named = list(methods)
-    return judgements.filter(pl.col("condition_a").is_in(named), pl.col("condition_b").is_in(named))
 
 
 def doubts(judgements: pl.DataFrame | None) -> Mapping[Compared, str]:

@@ -101,7 +101,7 @@ CONTROL = "directness"
 _CLUSTERS = re.compile(r"clusters(?P<lex>-lex)? (?P<distance>[\d.]+)(?P<inclusive> inclusive)?")
 _COUNTS: dict[str, tuple[Kind, str, str]] = {
     "claims": ("claims", "states", "claims"),
-    "claims-lex": ("claims", "states", "claim-like sentences (claims-lex)"),
+    "claims-lex": ("claims", "states", "sentences that state something (claims-lex)"),
     "words": ("form", "writes", "words"),
     "statements": ("form", "writes", "sentences"),
     "unsupported statements": ("form", "writes", "sentences without support in the documents"),
@@ -158,7 +158,7 @@ def measure(name: str) -> Measure:
 
 
 def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure:
-    of = "claim-like sentences (clusters-lex)" if proxy else "claims"
+    of = "sentences (clusters-lex)" if proxy else "claims"
     bound = f"{distance}, bound included" if inclusive else distance
     noun = f"clusters of {of} at distance {bound}"
     return Measure(name, "claims", f"{noun}, per answer", "has", noun, 1, proxy, inclusive)

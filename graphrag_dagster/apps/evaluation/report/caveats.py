@@ -144,8 +144,8 @@ def _on_engines(data: ReportData) -> Iterator[tuple[str, str]]:
     if not asks_model(data.claim_engine):
         yield (
             "Extractive counts",
-            "No model split the answers into claims. The measures that end in -lex count sentences; "
-            "they are not the paper's claims and cannot be compared with its numbers.",
+            "No model split the answers into claims. The measures that end in -lex count sentences; they "
+            "are not the paper's claims and cannot be compared with its numbers.",
         )
 
 

@@ -15,7 +15,6 @@ from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, Questi
 from graphrag_dagster.apps.evaluation.stages.setting_studies import sample_documents, study_units
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import methods, tasks
-from graphrag_dagster.kernel.models.cache.usage_account import price_of
 from graphrag_dagster.kernel.models.call_estimates import (
     Estimate,
     MethodSize,
@@ -26,8 +25,7 @@ from graphrag_dagster.kernel.models.call_estimates import (
     plan_extraction,
     reply_tokens,
 )
-from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces
+from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces, prices_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -278,11 +276,7 @@ def plan_gleanings_of(name: str, places: PlanPlaces | None = None) -> Plan:
 
 
 def _priced(name: str, settings: CorpusSettings, estimates: Sequence[Estimate], text_units: int = 0) -> Plan:
-    prices = {}
-    for one in estimates:
-        model = settings.model.for_role(_TASK_OF.get(one.stage, "answer"))
-        if price := price_of(model, one.model, OpenAIChatModel(model).connection.url):
-            prices[one.model] = price
+    prices = prices_of(settings.model, estimates, lambda one: _TASK_OF.get(one.stage, "answer"))
     return Plan(name, text_units, list(estimates), prices)
 
 

@@ -5,7 +5,7 @@ from rich.markup import escape
 
 from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
 from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS
-from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
+from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.apps.evaluation.stages.evaluation_plan import plan_answers_of
 from graphrag_dagster.cli.commands.plan_commands import agree_to_spend
 from graphrag_dagster.cli.console import OUT, number, print_json, table_of
@@ -61,8 +61,7 @@ def answer_corpus(name: str, filters: Filters, budget: RunBudget, *, yes: bool, 
     """
     store, warehouse = CorpusStore(), Warehouse()
     require_questions(store, name)
-    limit = store.settings(name).section(EvaluationSettings).max_tokens
-    agree_to_spend(plan_answers_of(name), budget, limit, yes=yes, as_json=as_json)
+    agree_to_spend(plan_answers_of(name), budget, yes=yes, as_json=as_json)
     given = {"filters": {"given": filters.to_dict()}}
     run_watched(name, "answer", budget, resources=given, as_json=as_json)
     made = (

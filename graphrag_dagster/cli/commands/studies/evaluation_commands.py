@@ -111,8 +111,7 @@ def evaluate_corpus(
     if plan_only:
         print_plan(plan, as_json=as_json)
         return 0
-    limit = store.settings(name).section(EvaluationSettings).max_tokens
-    agree_to_spend(plan, budget, limit, yes=yes, as_json=as_json)
+    agree_to_spend(plan, budget, yes=yes, as_json=as_json)
     ran = run_watched(
         name, "evaluate", budget, resources={"scope": {"sample": sample}} if sample else None, as_json=as_json
     )
@@ -236,9 +235,8 @@ def run_study(name: str, study: str, budget: RunBudget, *, yes: bool, as_json: b
     Raises:
         GraphragError: names the problem and the fix.
     """
-    limit = CorpusStore().settings(name).section(EvaluationSettings).max_tokens
     if plan := _STUDY_PLANS.get(study):
-        agree_to_spend(plan(name), budget, limit, yes=yes, as_json=as_json)
+        agree_to_spend(plan(name), budget, yes=yes, as_json=as_json)
     run_watched(name, _STUDIES[study], budget, as_json=as_json)
     made = Warehouse().read(_STUDY_TABLES[study], name)
     counted = _improvements(name, made) if study == "context" else None

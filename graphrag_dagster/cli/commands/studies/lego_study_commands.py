@@ -6,7 +6,6 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.cli.commands.plan_commands import agree_to_spend, print_plan
 from graphrag_dagster.cli.console import OUT, number, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
@@ -56,8 +55,7 @@ def run_paths(name: str, budget: RunBudget, *, plan_only: bool, yes: bool, as_js
     if plan_only:
         print_plan(plan, as_json=as_json)
         return 0
-    limit = store.settings(name).section(EvaluationSettings).max_tokens
-    agree_to_spend(plan, budget, limit, yes=yes, as_json=as_json)
+    agree_to_spend(plan, budget, yes=yes, as_json=as_json)
     ran = run_watched(name, "paths", budget, as_json=as_json)
     return _summarise(name, warehouse, ran.run_id, as_json=as_json)
 

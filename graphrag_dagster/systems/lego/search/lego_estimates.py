@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphrag_dagster.kernel.catalogue.registry import tasks
-from graphrag_dagster.kernel.models.cache.usage_account import price_of
 from graphrag_dagster.kernel.models.call_estimates import Estimate, MethodSize, Plan, Range, exactly
-from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces
+from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces, prices_of
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks import prompts
@@ -60,11 +58,8 @@ def plan_path_study_of(name: str, places: PlanPlaces | None = None) -> Plan:
 
 
 def _priced(name: str, settings: CorpusSettings, planned: Iterable[Estimate]) -> Plan:
-    estimates, prices = list(planned), {}
-    for one in estimates:
-        model = settings.model.for_role(tasks()[one.task].role)
-        if price := price_of(model, one.model, OpenAIChatModel(model).connection.url):
-            prices[one.model] = price
+    estimates = list(planned)
+    prices = prices_of(settings.model, estimates, lambda one: tasks()[one.task].role)
     return Plan(name, 0, estimates, prices)
 
 

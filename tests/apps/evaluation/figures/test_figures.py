@@ -14,11 +14,7 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, format
 from graphrag_dagster.apps.evaluation.figures.gleaning_figure import gleaning_lines
 from graphrag_dagster.apps.evaluation.figures.measure_bars import measure_bars
 from graphrag_dagster.apps.evaluation.figures.scatter_plots import (
-    _area_outside,
-    _leader,
-    _shared_area,
     cost_against_quality,
-    place_labels,
     spread,
     ticks,
 )
@@ -342,31 +338,6 @@ def test_spread_positions_keep_their_order_and_distance(positions: list[float], 
 def test_positions_far_enough_apart_do_not_move() -> None:
     assert spread([5.0, 1.0, 9.0], 2.0) == [5.0, 1.0, 9.0]
     assert spread([1.0, 1.0], 2.0) == [0.0, 2.0]
-
-
-def test_boxes_share_what_lies_in_both() -> None:
-    # Two wide and one high; the one that is wider is not the one that is higher.
-    one, other = (0.0, 0.0, 4.0, 3.0), (2.0, 2.0, 9.0, 5.0)
-    assert _shared_area(one, other) == _shared_area(other, one) == 2.0
-    assert _shared_area((0.0, 0.0, 9.0, 3.0), (2.0, -1.0, 3.0, 8.0)) == 3.0
-    assert _shared_area(one, (5.0, 0.0, 6.0, 3.0)) == _shared_area(one, (0.0, 4.0, 4.0, 9.0)) == 0.0
-    assert (_area_outside(one, other), _area_outside(other, other)) == (10.0, 0.0)
-
-
-def test_a_line_leads_from_a_point_to_the_nearest_of_its_label() -> None:
-    dots = _leader(np.array([0.0, 0.0]), (8.0, 4.0, 20.0, 9.0))
-    centres = [((left + right) / 2, (bottom + top) / 2) for left, bottom, right, top in dots]
-    assert centres == [(2.0, 1.0), (3.0, 1.5), (4.0, 2.0), (5.0, 2.5), (6.0, 3.0), (7.0, 3.5)]
-    assert {(right - left, top - bottom) for left, bottom, right, top in dots} == {(3.0, 3.0)}
-
-
-@given(st.lists(st.tuples(st.floats(40, 460), st.floats(20, 260)), min_size=1, max_size=8))
-def test_labels_do_not_overlap(points: list[tuple[float, float]]) -> None:
-    boxes = place_labels(points, [(30.0, 10.0)] * len(points), [], (0, 0, 500, 280), 7.0)
-    assert all(_shared_area(one, other) < 1e-6 for one, other in combinations(boxes, 2))
-    for (x, y), (left, bottom, right, top) in zip(points, boxes, strict=True):
-        assert abs((left + right) / 2 - x) <= 140
-        assert abs((bottom + top) / 2 - y) <= 130
 
 
 def graph(groups: int = 3, size: int = 6, stray: int = 2) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:

@@ -100,7 +100,7 @@ def test_rows_are_those_of_the_declared_table() -> None:
         ),
         (
             against("claims-lex", "C2", "SS", 6.1),
-            "C2 states 6.1 more claim-like sentences (claims-lex) per answer than SS (Wilcoxon p < .001, Holm-corrected p < .001).",
+            "C2 states 6.1 more sentences that state something (claims-lex) per answer than SS (Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             against("clusters 0.7", "C2", "SS", 2.5, 0.034),
@@ -363,7 +363,7 @@ def test_headline_without_a_judge_says_that_nothing_is_known() -> None:
     text = spoken(against("claims-lex", "C2", "SS", 6.1), against("words", "C2", "SS", 80.0), judged=False)
     assert text == (
         "Unknown: no model has judged these answers, and counts do not show which answers are better. "
-        "C2 states 6.1 more claim-like sentences (claims-lex) per answer than SS (Wilcoxon p < .001, Holm-corrected "
+        "C2 states 6.1 more sentences that state something (claims-lex) per answer than SS (Wilcoxon p < .001, Holm-corrected "
         "p < .001). "
         "Its answers are also 80.0 words longer than those of SS."
     )

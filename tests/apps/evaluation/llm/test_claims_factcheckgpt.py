@@ -28,6 +28,16 @@ def rows() -> list[Row]:
     return [json.loads(line) for line in shared.read_text(encoding="utf-8").splitlines()]
 
 
+def test_sentences_are_chosen_much_as_people_did(rows: list[Row]) -> None:
+    sentences = [one for row in rows for one in row["sentences"].values()]
+    found = ExtractiveClaimDecomposer().decompose([AnswerText("", one["text"]) for one in sentences])
+    ours = [any(each.claims for each in several) for several in found]
+    wanted = [one["sentence_checkworthiness"] == "yes" for one in sentences]
+    assert len(wanted) == 311
+    both = sum(one and other for one, other in zip(ours, wanted, strict=True))
+    assert 2 * both / (sum(ours) + sum(wanted)) > 0.94
+
+
 def test_nothing_of_an_answer_is_lost(rows: list[Row]) -> None:
     answers = [AnswerText(row["prompt"], row["response"]) for row in rows[:20]]
     for answer, found in zip(answers, ExtractiveClaimDecomposer().decompose(answers), strict=True):
