@@ -239,7 +239,7 @@ class BatchApi:
         """Return the text of an answer, None where there is none; ``whole``: it is one JSON object."""
         text: str | None = None
 
-        async def careful(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
+        async def careful(client: "AsyncOpenAI") -> "Sent":
             from openai import APIStatusError
 
             from graphrag_dagster.kernel.models.endpoint.openai_client import body_and_headers

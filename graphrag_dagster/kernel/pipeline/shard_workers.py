@@ -112,7 +112,6 @@ class LocalWorker:
                 if factory not in self._work:
                     self._work[factory] = factory(self._session)
             made = {name: self._staging.put(frame) for name, frame in self._work[factory](rows).items()}
-            self._session.keep_paces()
         except errors.GraphragError as error:
             raise _public(error) from None
         except Exception as error:

@@ -4,7 +4,7 @@ account.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from graphrag_dagster.errors import EngineError
@@ -61,7 +61,6 @@ class TaskProvider:
     form: AnswerForm | None = None
     themes: Sequence[str] = ()
     waited_for: bool = False
-    _asked: dict[str, OpenAIChatModel] = field(default_factory=dict)
 
     @property
     def account(self) -> UsageAccount:
@@ -114,7 +113,6 @@ class TaskProvider:
 
         settings = self.settings.model.for_role(task.role)
         model = OpenAIChatModel(settings)
-        self._asked[settings.name] = model
         batched = settings.batch and not (task.waited_for or self.waited_for)
         return self._cached_chat(model, batched=batched)
 
@@ -225,17 +223,7 @@ class TaskProvider:
 
     def finish(self) -> dict[str, Any]:
         """Complete the asset and return its model usage as metadata, empty if it used no model."""
-        self.keep_paces()
         return shown_use(self.account.finish())
-
-    def keep_paces(self) -> None:
-        """Remember the speed of each model that was called."""
-        if self._asked:
-            from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
-            from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
-
-            for model in self._asked.values():
-                cache_pace(model, CapabilityStore(self.account.replies.database))
 
 
 def shown_use(use: ModelUse) -> dict[str, Any]:

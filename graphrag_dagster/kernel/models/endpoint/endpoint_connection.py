@@ -20,7 +20,6 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, Cl
 from graphrag_dagster.kernel.models.endpoint.error_mapping import CallError, ErrorMapping
 from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits, RateStore
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
-from graphrag_dagster.kernel.models.endpoint.timeouts import CallTimeouts, Pace, Size, Waited, pace_of
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ _STEPS = 8
 _LONGEST_OUTAGE_SECONDS = 900.0
 #: Seconds between two looks at a server that is loading, where it does not say when to ask again.
 _LOADING_STEPS = (2.0, 5.0, 10.0, 15.0)
+#: Seconds after which an answer that still comes piece by piece is given up.
+_LONGEST_ANSWER = 7200.0
 _jitter = random.SystemRandom()
 
 
@@ -43,7 +44,6 @@ class _LoopState:
 
     clients: dict[tuple[ClientOptions, str, float], "Clients"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
-    timeouts: dict[tuple[str, str], CallTimeouts] = field(default_factory=dict)
 
 
 #: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
@@ -63,15 +63,16 @@ class Tries:
     """Usage of a request for a task so far, so that it is known however the request ends.
 
     ``sent`` counts how often it was sent, ``timeouts`` how often no answer came in time, ``seconds`` all that
-    were spent waiting for the endpoint. ``given_up``: of a call that nobody waited for to the end, the tokens
-    that the endpoint had read and written by then, by estimate.
+    were spent waiting for the endpoint. ``read`` and ``written``: of a call that nobody waited for to the
+    end, the tokens that the endpoint had read and written by then, by estimate.
     """
 
     task: str = ""
     sent: int = 0
     timeouts: int = 0
     seconds: float = 0.0
-    given_up: Size = field(default_factory=Size)
+    read: int = 0
+    written: int = 0
 
     @property
     def retries(self) -> int:
@@ -79,8 +80,8 @@ class Tries:
         return max(self.sent - 1, 0)
 
 
-#: Makes a request with a client; what it is given besides is to be called for each piece of the answer.
-Send = Callable[["AsyncOpenAI", Callable[[], None]], Awaitable["Sent"]]
+#: Makes a request with a client.
+Send = Callable[["AsyncOpenAI"], Awaitable["Sent"]]
 
 
 class Connection:
@@ -101,7 +102,7 @@ class Connection:
         self.shared: RateStore | None = None
         self.concurrency = settings.concurrency
         self._timeout = settings.timeout_seconds
-        self._error_mapping = ErrorMapping(self._address)
+        self._error_mapping = ErrorMapping(self._address, settings.timeout_seconds)
         self._retries = settings.retries
         self._first_wait = first_wait
         self._answered_at: float | None = None
@@ -132,7 +133,6 @@ class Connection:
         what: str,
         tokens: int = 0,
         *,
-        size: Size | None = None,
         tries: Tries | None = None,
         first: bool = False,
     ) -> Arrived:
@@ -142,7 +142,6 @@ class Connection:
             send: makes the request with a client; returns the body of the response and its headers.
             what: what is asked for, such as ``model gpt-4.1-mini``; named in errors.
             tokens: estimate of the tokens of request and reply, for the rates.
-            size: tokens of the prompt and of the longest reply, for the time limit.
             tries: kept up while the call goes on.
             first: it goes before all that wait, as every repetition does.
 
@@ -154,7 +153,6 @@ class Connection:
         tries = tries or Tries()
         limits, begun, failures, busy, loading = self.limits(), time.monotonic(), 0, 0, 0
         with pending_call(what, tries.task) as call:
-            waited = Waited(call, size or Size(), self.pace, self._timeout)
             while True:
                 ticket = await limits.enter(tokens, first=first or failures + busy + loading > 0)
                 used: int | None = 0
@@ -162,7 +160,7 @@ class Connection:
                     self._refuse_without_credit(begun)
                     with allow_sending():
                         call.sent = True
-                        found = await self._try_once(limits, send, waited, tries)
+                        found = await self._try_once(limits, send, what, tries)
                     if not isinstance(found, CallError):
                         used = _tokens(found)
                         limits.on_answer()
@@ -184,7 +182,7 @@ class Connection:
                 if found.too_many and found.again:
                     self._check_outage(begun, found)
                     busy += 1
-                elif not self._should_retry(found, waited, failures):
+                elif not self._should_retry(found, failures):
                     if isinstance(found.error, OutOfCredit):
                         self._out_of_credit = time.monotonic(), str(found.error)
                     raise self._final_error(found)
@@ -203,50 +201,28 @@ class Connection:
         known[where].shared = self.shared or known[where].shared
         return known[where]
 
-    @property
-    def pace(self) -> Pace:
-        """Speed of the model, as far as this process knows."""
-        return pace_of(self.url, self.model)
-
-    def time_limit(self, size: Size) -> float:
-        """Seconds that a call may take by what is known of the model's speed, never less than is set."""
-        return self.pace.limit(size, self._timeout)
-
-    def is_slow(self, size: Size) -> bool:
-        """Whether a call may take longer than the settings grant."""
-        return self.time_limit(size) > self._timeout
-
-    def timeouts(self) -> CallTimeouts:
-        """The clocks of the model's calls on the running loop."""
-        return self._state().timeouts.setdefault((self.url, self.model), CallTimeouts())
-
     async def _try_once(
-        self, limits: Limits, send: Send, waited: Waited, tries: Tries
+        self, limits: Limits, send: Send, what: str, tries: Tries
     ) -> dict[str, Any] | CallError:
-        clients, timeouts, begun = self.clients(), self.timeouts(), time.monotonic()
+        clients, begun = self.clients(), time.monotonic()
         tries.sent += 1
         try:
-            async with timeouts.clock(waited, limits.in_flight) as clock:
-                async with clients.one() as client:
-                    content, headers = await send(client, lambda: timeouts.on_data(clock))
-                timeouts.on_data(clock)
+            async with asyncio.timeout(_LONGEST_ANSWER), clients.one() as client:
+                content, headers = await send(client)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
-            found = self._error_mapping.of_error(error, waited, answered_before=self._answered_at is not None)
+            found = self._error_mapping.of_error(error, what, answered_before=self._answered_at is not None)
             tries.timeouts += found.silent
             return found
         finally:
             tries.seconds += time.monotonic() - begun
         limits.learn(headers)
         text = self.without_key(content.decode(errors="replace"))
-        return self._error_mapping.parse(text, waited.call.whom)
+        return self._error_mapping.parse(text, what)
 
-    def _should_retry(self, failure: CallError, waited: Waited, failures: int) -> bool:
-        again = failure.again and failures < self._retries
-        if failure.silent:
-            again = again and waited.longer
-            self.timeouts().report(waited, again=again)
-        return again
+    def _should_retry(self, failure: CallError, failures: int) -> bool:
+        # Silence costs the whole time limit: it is met with one more try.
+        return failure.again and failures < (min(self._retries, 1) if failure.silent else self._retries)
 
     async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
         if failure.wait is not None:
@@ -306,7 +282,7 @@ class Connection:
         return _states[loop]
 
     def clients(self) -> "Clients":
-        """The clients of the running loop; once connected, the call's own clock tells when its time is over.
+        """The clients of the running loop.
 
         Raises:
             EndpointError: there is no usable key, or the environment names no usable proxy or certificates.

@@ -22,7 +22,6 @@ from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     json_object,
     mapping,
 )
-from graphrag_dagster.kernel.models.endpoint.timeouts import Waited
 
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _NO_HEADERS: Mapping[str, str] = {}
@@ -91,10 +90,12 @@ class ErrorMapping:
 
     Args:
         address: the endpoint.
+        timeout: seconds for which it may be silent.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, timeout: float) -> None:
         self._address = address
+        self._timeout = timeout
         self._clean = address.redact
 
     @property
@@ -119,30 +120,35 @@ class ErrorMapping:
             CallFailed(f"{self._shown_url} cut its reply short (finish_reason {reason!r})"), again=True
         )
 
-    def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> CallError:
+    def of_error(self, error: Exception, what: str, *, answered_before: bool) -> CallError:
         """Return what an exception of a call means.
 
         Args:
             error: what the client raised.
-            waited: what was asked for, and how long it was waited for.
+            what: what was asked for.
             answered_before: the endpoint has answered a call already, so that it is worth another try.
         """
         import httpx2
         import openai
 
+        # The package's own words say nothing of the cause.
+        cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
         if isinstance(error, TimeoutError):
-            text = f"no reply from {self._shown_url} {waited.limits}; set model.timeout_seconds higher"
+            text = f"the reply of {self._shown_url} did not come to an end"
             return CallError(CallFailed(text), again=True, silent=True)
-        if isinstance(error, openai.APIConnectionError):
-            # The package's own words say nothing of the cause.
-            return self._no_connection(error.__cause__ or error, answered_before)
-        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError):
-            return self._no_connection(error, answered_before)
+        if isinstance(cause, httpx2.ReadTimeout | httpx2.WriteTimeout):
+            text = (
+                f"no reply from {self._shown_url} for {self._timeout:g} s; set model.timeout_seconds higher"
+            )
+            return CallError(CallFailed(text), again=True, silent=True)
+        connection = openai.APIConnectionError | httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError
+        if isinstance(error, connection):
+            return self._no_connection(cause, answered_before)
         if isinstance(error, openai.APIStatusError):
             told = error.body if error.body is not None else ""
-            return self._status(error.status_code, told, error.response.headers, waited.call.whom)
+            return self._status(error.status_code, told, error.response.headers, what)
         if isinstance(error, openai.APIError):
-            return self._error_in_answer(error.body or error.message, waited.call.whom)
+            return self._error_in_answer(error.body or error.message, what)
         if isinstance(error, MalformedResponse):
             return CallError(CallFailed(f"{self._shown_url} {self._clean(str(error))}"), again=error.again)
         if isinstance(error, EndpointError):

@@ -17,7 +17,6 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     capabilities_of,
     set_capabilities,
 )
-from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.probing.capability_probes import (
     ProbeFinding,
     Unusable,
@@ -27,7 +26,6 @@ from graphrag_dagster.kernel.models.probing.capability_probes import (
     output_limit,
     reasoning,
 )
-from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
 from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
@@ -56,8 +54,6 @@ _NEEDED = frozenset(
 )
 _RETRIES = 1
 _CALLS_PER_PROBE = 4
-#: Tokens of the longest call of a probe, about.
-_LONGEST = Size(prompt=16_000, reply=200)
 
 
 async def examine(
@@ -108,7 +104,6 @@ def remember(settings: CorpusSettings, store: CapabilityStore) -> None:
         model = OpenAIChatModel(own)
         connection = model.connection
         store.put(connection.shown_url, own.name, capabilities_of(connection.url, own.name))
-        cache_pace(model, store)
 
 
 def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[RoleName]]]:
@@ -153,7 +148,7 @@ async def _run_probes(
     while probes:
         name, probe = probes.pop(0)
         try:
-            findings += await _run_guarded(name, model.connection.time_limit(_LONGEST), probe)
+            findings += await _run_guarded(name, model.settings.timeout_seconds, probe)
         except Unusable as unusable:
             findings += unusable.findings
             return findings + [

@@ -104,7 +104,7 @@ def test_the_text_of_all_parts_is_the_reply_and_reasoning_is_not(
     heard: list[str] = []
     pieces = content if isinstance(content, list) else [content]
     stream(monkeypatch, [{"content": [piece]} for piece in pieces])
-    with ScriptedEndpoint() as endpoint:
+    with ScriptedEndpoint(unsupported=() if streamed else ("stream",)) as endpoint:
         endpoint.answer = answering(content)  # type: ignore[method-assign]
         answered = run_one(model_of(endpoint).send(REQUEST, heard.append if streamed else None))
     assert (answered.reply.text, answered.reasoned) == (text, reasoned)
@@ -126,7 +126,7 @@ def test_reasoning_beside_a_reply_is_counted_and_left_out(
     model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, beside: dict[str, Any], streamed: bool
 ) -> None:
     stream(monkeypatch, [{"content": "", **beside}, {"content": "a"}])
-    with ScriptedEndpoint() as endpoint:
+    with ScriptedEndpoint(unsupported=() if streamed else ("stream",)) as endpoint:
         endpoint.answer = answering("a", **beside)  # type: ignore[method-assign]
         answered = run_one(model_of(endpoint).send(REQUEST, (lambda _: None) if streamed else None))
     assert (answered.reply.text, answered.reasoned) == ("a", True)
@@ -188,7 +188,7 @@ def test_a_busy_endpoint_is_not_out_of_credit(model_of: Callable[..., Any], faul
 
 def test_money_may_be_gone_in_the_body_of_an_answer(model_of: Callable[..., Any]) -> None:
     for code in (402, "402", "insufficient_quota"):
-        with ScriptedEndpoint() as endpoint:
+        with ScriptedEndpoint(unsupported=("stream",)) as endpoint:
             endpoint.answer = lambda *_, c=code: {"error": {"code": c, "message": "no"}}  # type: ignore[misc]
             with pytest.raises(OutOfCredit):
                 reply_of(model_of(endpoint))
