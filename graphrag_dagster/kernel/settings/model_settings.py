@@ -139,11 +139,9 @@ class ModelSettings(Section):
         16, description="most concurrent calls; fewer while the endpoint is busy"
     )
     requests_per_minute: PositiveInt | None = Field(
-        None, description="most requests per minute; default: the endpoint's own limit, if it reports one"
+        None, description="most requests per minute of each process"
     )
-    tokens_per_minute: PositiveInt | None = Field(
-        None, description="most tokens per minute; default: the endpoint's own limit, if it reports one"
-    )
+    tokens_per_minute: PositiveInt | None = Field(None, description="most tokens per minute of each process")
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
         600.0,
         description="seconds for which the endpoint may be silent before a call counts as lost",

@@ -132,7 +132,6 @@ class TaskProvider:
         from graphrag_dagster.kernel.models.batch_queue import BatchSender
         from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
         from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
-        from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
         from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 
         settings = model.settings
@@ -140,7 +139,6 @@ class TaskProvider:
         till = Till(self.account, settings, settings.name, url, discount)
         database = self.account.replies.database
         capabilities = CapabilityStore(database)
-        share_rates(model.connection, database)
 
         async def gate() -> None:
             await check_endpoint(AccountedChatModel(settings, till), capabilities)

@@ -27,8 +27,6 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
-
 
 #: Tokens that a reply is taken to have where nothing else is known.
 _FIRST_GUESS = 500
@@ -138,7 +136,7 @@ class OpenAIChatModel:
         used: Capabilities,
         tries: Tries,
         client: "AsyncOpenAI",
-    ) -> "Sent":
+    ) -> bytes:
         """A reply is read as it comes: so a slow one is told from one that will never come."""
         from graphrag_dagster.kernel.models.endpoint.openai_client import CHATS, post, stream_reply
 
@@ -146,10 +144,10 @@ class OpenAIChatModel:
         body = chat_body(self.settings, request, used)
         if not used.stream or not (listen or used.counts):
             return await post(client, CHATS, body)
-        text, headers = await stream_reply(client, body, listen, _prompt_tokens(request), tries)
+        text = await stream_reply(client, body, listen, _prompt_tokens(request), tries)
         if _UNCOUNTED in text and (known := self._capabilities()).counts:
             self._set(replace(known, counts=False))
-        return text, headers
+        return text
 
 
 def _prompt_tokens(request: ChatRequest) -> int:

@@ -18,14 +18,14 @@ from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import allow_sending, check_may_send
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.error_mapping import CallError, ErrorMapping
-from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits, RateStore
+from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Clients, Sent
+    from graphrag_dagster.kernel.models.endpoint.openai_client import Clients
 
 _FIRST_WAIT, _LONGEST_BACKOFF = 0.5, 30.0
 _MAX_CONSECUTIVE_FAILURES = 8
@@ -80,8 +80,8 @@ class Tries:
         return max(self.sent - 1, 0)
 
 
-#: Makes a request with a client.
-Send = Callable[["AsyncOpenAI"], Awaitable["Sent"]]
+#: Makes a request with a client; gives the body of the answer.
+Send = Callable[["AsyncOpenAI"], Awaitable[bytes]]
 
 
 class Connection:
@@ -98,8 +98,6 @@ class Connection:
         self._address = Address(settings)
         self.model = model
         self.rates = (settings.requests_per_minute, settings.tokens_per_minute)
-        #: What other processes leave of the rates.
-        self.shared: RateStore | None = None
         self.concurrency = settings.concurrency
         self._timeout = settings.timeout_seconds
         self._error_mapping = ErrorMapping(self._address, settings.timeout_seconds)
@@ -139,7 +137,7 @@ class Connection:
         """Return the JSON object that the endpoint answers.
 
         Args:
-            send: makes the request with a client; returns the body of the response and its headers.
+            send: makes the request with a client; returns the body of the response.
             what: what is asked for, such as ``model gpt-4.1-mini``; named in errors.
             tokens: estimate of the tokens of request and reply, for the rates.
             tries: kept up while the call goes on.
@@ -160,16 +158,14 @@ class Connection:
                     self._refuse_without_credit(begun)
                     with allow_sending():
                         call.sent = True
-                        found = await self._try_once(limits, send, what, tries)
+                        found = await self._try_once(send, what, tries)
                     if not isinstance(found, CallError):
                         used = _tokens(found)
                         limits.on_answer()
                         self._answered_at, self._failures = time.monotonic(), 0
                         return Arrived(found, self._answered_at - ticket.begun)
-                    if found.too_many:
-                        limits.on_rate_limit(ticket, found.wait)
-                    elif found.silent:
-                        limits.on_timeout(ticket)
+                    if found.too_many or found.silent:
+                        limits.on_overload(ticket)
                 finally:
                     call.sent = False
                     limits.leave(ticket, used)
@@ -198,17 +194,14 @@ class Connection:
         if where not in known:
             known[where] = Limits(self.concurrency, *self.rates)
         known[where].configure(self.concurrency, *self.rates)
-        known[where].shared = self.shared or known[where].shared
         return known[where]
 
-    async def _try_once(
-        self, limits: Limits, send: Send, what: str, tries: Tries
-    ) -> dict[str, Any] | CallError:
+    async def _try_once(self, send: Send, what: str, tries: Tries) -> dict[str, Any] | CallError:
         clients, begun = self.clients(), time.monotonic()
         tries.sent += 1
         try:
             async with asyncio.timeout(_LONGEST_ANSWER), clients.one() as client:
-                content, headers = await send(client)
+                content = await send(client)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
             found = self._error_mapping.of_error(error, what, answered_before=self._answered_at is not None)
@@ -216,7 +209,6 @@ class Connection:
             return found
         finally:
             tries.seconds += time.monotonic() - begun
-        limits.learn(headers)
         text = self.without_key(content.decode(errors="replace"))
         return self._error_mapping.parse(text, what)
 

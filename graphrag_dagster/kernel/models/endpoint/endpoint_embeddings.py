@@ -29,8 +29,6 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
-
 _BATCH = 64
 _BATCH_CHARACTERS = 200_000
 #: Calls per connection in one go: the last of them wait for each other.
@@ -323,7 +321,7 @@ def _stated_share(said: str) -> float:
     return _SAFE * numbers[0] / numbers[1]
 
 
-async def _embeddings(body: Mapping[str, Any], client: "AsyncOpenAI") -> "Sent":
+async def _embeddings(body: Mapping[str, Any], client: "AsyncOpenAI") -> bytes:
     from graphrag_dagster.kernel.models.endpoint.openai_client import post
 
     return await post(client, "/embeddings", body)

@@ -11,7 +11,6 @@ from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
 from graphrag_dagster.kernel.models.endpoint.rate_limits import (
     LONGEST_WAIT,
-    duration,
     retry_after,
     wait_words,
 )
@@ -234,10 +233,6 @@ class ErrorMapping:
 
     def _rate_limited(self, said: str, headers: Mapping[str, str]) -> CallError:
         wait = retry_after(headers)
-        if wait is None:
-            left = headers.get("x-ratelimit-remaining-requests")
-            exhausted = "requests" if left is not None and left.strip() in {"0", "0.0"} else "tokens"
-            wait = duration(headers.get(f"x-ratelimit-reset-{exhausted}"))
         if wait is not None and wait > LONGEST_WAIT:
             text = (
                 f"{self._shown_url} has reached its rate limit for {wait_words(wait)} (429): {said}. "

@@ -93,8 +93,8 @@ async def stream_reply(
     listen: Listener | None,
     prompt_tokens: int,
     tries: "Tries",
-) -> "Sent":
-    """Return the body of a reply that came piece by piece, as that of a whole one, and its headers.
+) -> bytes:
+    """Return the body of a reply that came piece by piece, as that of a whole one.
 
     A reply that repeats itself is ended: the connection is closed, which makes servers stop writing.
 
@@ -116,10 +116,9 @@ async def stream_reply(
     # Plain JSON: to make typed objects of the pieces takes longer than all else.
     stream = await client.post(CHATS, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
     async with stream:
-        headers = stream.response.headers
-        if "json" in headers.get("content-type", ""):
+        if "json" in stream.response.headers.get("content-type", ""):
             # Some servers do not know streams, and do not say so.
-            return await stream.response.aread(), headers
+            return await stream.response.aread()
         try:
             async for event in stream:
                 if told.ended:
@@ -136,11 +135,9 @@ async def stream_reply(
         except (ValueError, RecursionError) as problem:
             shown = str(getattr(problem, "doc", ""))[:_SHOWN].strip()
             raise MalformedResponse(f"sent no usable JSON: {shown or 'an empty event'}") from None
-    return json.dumps(told.answer()).encode(), headers
+    return json.dumps(told.answer()).encode()
 
 
-#: The body of an answer and its headers.
-Sent = tuple[bytes, Mapping[str, str]]
 #: Seconds for which a connection stays open that nobody uses.
 _KEPT = 5.0
 #: Most seconds in which a connection is to be made.
@@ -218,7 +215,7 @@ class Clients:
         return self._address.key()
 
 
-async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> Sent:
+async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> bytes:
     """Return the answer to a JSON body as it came: to make typed objects of it takes longer than the call.
 
     Raises:
@@ -226,7 +223,7 @@ async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> Sent:
         MalformedResponse: it has more bytes than an answer may have.
     """
     answer = await client.post(path, cast_to=httpx2.Response, body=dict(body))
-    return answer.content, answer.headers
+    return answer.content
 
 
 class Raw(Protocol):
@@ -237,9 +234,9 @@ class Raw(Protocol):
         """As it came."""
 
 
-def body_and_headers(answer: Raw) -> Sent:
-    """Return the body and the headers of an answer."""
-    return answer.http_response.content, answer.http_response.headers
+def body_of(answer: Raw) -> bytes:
+    """Return the body of an answer."""
+    return answer.http_response.content
 
 
 async def _limit_body(response: httpx2.Response) -> None:

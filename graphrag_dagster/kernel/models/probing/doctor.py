@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.models.probing.capability_probes import (
     output_limit,
     reasoning,
 )
-from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace
+from graphrag_dagster.kernel.models.probing.load_probes import context_length
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 
@@ -132,9 +132,6 @@ async def _run_probes(
 ) -> list[ProbeFinding]:
     set_capabilities(model.connection.url, model.name, Capabilities())
 
-    async def rates() -> list[ProbeFinding]:
-        return pace(model)
-
     probes: list[tuple[str, Probe]] = [
         ("reachable", partial(first_contact, model)),
         ("hidden reasoning", partial(reasoning, model)),
@@ -142,7 +139,6 @@ async def _run_probes(
         ("logit_bias", partial(forced_token, model)),
         ("output limit", partial(output_limit, model)),
         ("context length", partial(context_length, model, settings, tasks, data)),
-        ("rate limits", rates),
     ]
     findings: list[ProbeFinding] = []
     while probes:

@@ -23,8 +23,6 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
-
 ReplyFormat = Literal["json_schema", "json_object", "text"]
 REPLY_FORMATS: tuple[ReplyFormat, ...] = get_args(ReplyFormat)
 #: Tokens of a small reply, and of one before which the model may reason.
@@ -172,10 +170,10 @@ def unusable_message(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> st
     )
 
 
-async def _models(client: "AsyncOpenAI") -> "Sent":
-    from graphrag_dagster.kernel.models.endpoint.openai_client import body_and_headers
+async def _models(client: "AsyncOpenAI") -> bytes:
+    from graphrag_dagster.kernel.models.endpoint.openai_client import body_of
 
-    return body_and_headers(await client.models.with_raw_response.list())
+    return body_of(await client.models.with_raw_response.list())
 
 
 async def _attempt(model: OpenAIChatModel, wanted: ReplyFormat) -> ProbeAttempt:

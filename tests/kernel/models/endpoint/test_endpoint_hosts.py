@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.endpoint.rate_limits import duration, retry_after, wait_words
+from graphrag_dagster.kernel.models.endpoint.rate_limits import retry_after, wait_words
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.listening import Heard
@@ -251,7 +251,7 @@ def test_a_server_that_will_never_have_loaded_is_not_waited_for(
 )  # fmt: skip
 def test_no_wait_is_endless(model_of: Callable[..., Any], asked: str, seconds: float | None) -> None:
     assert retry_after({"retry-after": asked}) == seconds
-    assert retry_after({"retry-after-ms": "1e999"}) == duration("1e999") == 365 * 86_400
+    assert retry_after({"retry-after-ms": "1e999"}) == 365 * 86_400
     assert wait_words(365 * 86_400) == "more than a year"
     assert (wait_words(7200), wait_words(10 * 86_400)) == ("120 minutes", "10 days")
     if seconds and seconds > 600:
