@@ -41,7 +41,6 @@ GRAPH_EXTRACTOR: Task[GraphExtractor] = Task(
         "extract_graph_tuples_system",
         "glean_check",
         "glean_continue",
-        "glean_relationships",
     ),
     done_by=(EXTRACTIVE, LLM, GLINER_REBEL),
 )
