@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
+from graphrag_dagster.dbt_like_sql.loader import MANIFEST, Manifest, load_models
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.state_comparison import flatten
-from graphrag_dagster.kernel.pipeline.sql_models.loader import MANIFEST, Manifest, load_models
 from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
 from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
 from graphrag_dagster.kernel.settings.section import NamedChoice
@@ -181,7 +181,7 @@ _NAMES_BEGIN, _NAMES_END = "<!-- made by docs/generate.py -->", "<!-- end -->"
 def project_page() -> str:
     """The page on projects, in which the names that the component adds are those of the definitions."""
     from graphrag_dagster.definitions import defs
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+    from graphrag_dagster.resources.dagster_keys import CORPUS
 
     def listed(names: Iterable[str]) -> str:
         return ", ".join(f"`{name}`" for name in names)

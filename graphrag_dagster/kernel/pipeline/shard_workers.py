@@ -21,8 +21,8 @@ from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, Us
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
 from graphrag_dagster.kernel.models.chat.concurrent_calls import stop_sending
 from graphrag_dagster.kernel.models.model_costs import Budget
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.garbage_collection import defer_collection
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.staging import Staging
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider

@@ -7,16 +7,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.pipeline.sql_models.loader import (
+from graphrag_dagster.dbt_like_sql.loader import (
     MODELS,
     ModelError,
     SqlModel,
     empty_database,
     load_models,
 )
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 CASES = [

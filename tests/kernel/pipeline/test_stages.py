@@ -9,22 +9,22 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from graphrag_dagster.assets.step_assets import assets_of
+from graphrag_dagster.component import compose
+from graphrag_dagster.dbt_like_sql.loader import our_models
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
-from graphrag_dagster.kernel.pipeline.orchestration import code_versions
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
+from graphrag_dagster.kernel.pipeline import code_versions
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, _in_order, groups
 from graphrag_dagster.kernel.pipeline.table_checks import rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table, Tables
 from graphrag_dagster.kernel.tables.core_tables import FORMS
-from graphrag_dagster.orchestration.assets import assets_of
-from graphrag_dagster.orchestration.composition import compose
+from graphrag_dagster.resources.dagster_keys import CORPUS
 from support.corpora import write_corpus
 
 QUERIES = {model.table: set(model.refs) for model in our_models()}

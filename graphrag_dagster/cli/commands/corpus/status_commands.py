@@ -14,6 +14,7 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import FileChanges
 from graphrag_dagster.kernel.pipeline.index_status import Status, status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.resources.unfinished_index import unfinished_index
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.call_estimates import Plan
@@ -34,7 +35,7 @@ def show_status(target: str, *, as_json: bool) -> int:
     Raises:
         GraphragError: names the problem and the fix.
     """
-    status = status_of(CorpusStore().resolve(target))
+    status = status_of(CorpusStore().resolve(target), unfinished_index)
     plan, problem = _plan(status)
     if as_json:
         print_json(_json(status, plan, problem))

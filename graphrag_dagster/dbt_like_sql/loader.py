@@ -108,7 +108,7 @@ class SqlModel:
 
     def traced(self) -> Lineage:
         """Derive the lineage from the query."""
-        from graphrag_dagster.kernel.pipeline.sql_models.column_lineage import column_lineage
+        from graphrag_dagster.dbt_like_sql.column_lineage import column_lineage
 
         return column_lineage(self.query, self.table, self.refs)
 
