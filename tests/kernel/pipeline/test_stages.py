@@ -205,12 +205,12 @@ def test_steps_that_wait_for_each_other_are_named() -> None:
         _in_order(waiting)
 
 
-def test_a_table_by_sql_of_another_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_without_its_sql_model_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = replace(tables.ENTITIES, schema="theirs", name="found", sql=True)
     monkeypatch.setattr(code_versions, "all_tables", lambda: (theirs,))
     code_version.cache_clear()
     with pytest.raises(
-        CatalogueError, match=r"theirs.found is declared with sql=True, but .*theirs/found.sql"
+        CatalogueError, match=r"theirs.found is declared with sql=True, but no model .*theirs/found.sql"
     ):
         code_version(theirs.group)
     code_version.cache_clear()
