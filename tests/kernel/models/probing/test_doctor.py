@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.cli.commands.doctor_commands import doctor
+from graphrag_dagster.cli.result import show
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
@@ -367,12 +368,12 @@ def test_the_command_tells_the_verdict_and_no_secret(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ScriptedEndpoint(models=["gpt-4.1-mini"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
-        assert doctor("letters", as_json=False) == 0
+        assert show(doctor("letters"), as_json=False) == 0
         told = capsys.readouterr()
         assert "ready" in told.out
         assert endpoint.url in told.out
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url.replace("http://", "http://user:pass-word@"))
-        assert doctor(None, as_json=True) == 0
+        assert show(doctor(None), as_json=True) == 0
         listed = json.loads(capsys.readouterr().out)
         assert (listed["corpus"], listed["verdict"]) == (None, "ready")
     for secret in (KEY, "pass-word"):
@@ -386,8 +387,8 @@ def test_a_key_that_is_refused_is_not_shown(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ScriptedEndpoint(faults=lambda *_: Fault(401, f"Incorrect API key: {KEY}")) as endpoint:
         corpus(home, endpoint.url)
-        assert doctor("letters", as_json=False) == 1
-        assert doctor("letters", as_json=True) == 1
+        assert show(doctor("letters"), as_json=False) == 1
+        assert show(doctor("letters"), as_json=True) == 1
     told = capsys.readouterr()
     assert "not usable" in told.out
     assert "$OPENAI_API_KEY" in told.out
@@ -397,7 +398,7 @@ def test_a_key_that_is_refused_is_not_shown(
 def test_what_the_doctor_found_spares_the_checkup(home: Path, store: CapabilityStore) -> None:
     with ScriptedEndpoint(unsupported=["response_format.json_schema"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
         from graphrag_dagster.kernel.models.cache.cache_database import database_at
         from graphrag_dagster.kernel.storage.home import cache_place
 
@@ -414,7 +415,7 @@ def test_a_context_is_judged_by_the_units_there_are(
         corpus(home, endpoint.url, text_units={"strategy": "none"}, reports={"context_tokens": 500})
         text = "Ann Lee wrote to the mayor of Dorn about the bridge. " * documents
         (home / "corpora" / "letters" / "one.txt").write_text(text, encoding="utf-8")
-        code = doctor("letters", as_json=True)
+        code = show(doctor("letters"), as_json=True)
     findings = {one["probe"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
     told = findings["context length"]
     if documents == 1:
@@ -430,15 +431,15 @@ def test_nothing_is_probed_that_nothing_asks(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with pytest.raises(EndpointError, match="no endpoint is configured"):
-        doctor(None, as_json=False)
+        show(doctor(None), as_json=False)
     with ScriptedEndpoint(models=["gpt-4.1-mini"], obey_limit=True) as endpoint:
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
         corpus(home, endpoint.url, engine="extractive")
-        assert doctor("letters", as_json=False) == 0
+        assert show(doctor("letters"), as_json=False) == 0
         assert "no model is used" in capsys.readouterr().out
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
         assert json.loads(capsys.readouterr().out)["findings"] == []
         assert endpoint.requests == []
         corpus(home, endpoint.url, engine="extractive", embeddings={"embedder": "endpoint", "model": "v"})
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
         assert {one.path for one in endpoint.requests} == {"/v1/embeddings"}
