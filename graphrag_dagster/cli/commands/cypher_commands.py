@@ -61,9 +61,9 @@ def run_cypher(
             print_json(list(ran.found.objects()))
             return
     if csv:
-        write_csv(csv, _texts(ran.found), formula_safe=formula_safe)
+        write_csv(csv, _result(ran.found), formula_safe=formula_safe)
     else:
-        print_rows(_texts(ran.found))
+        print_rows(_result(ran.found))
     if ran.found.more:
         OUT.print(_MORE)
 
@@ -114,15 +114,8 @@ def _value(text: str) -> Any:
         return text
 
 
-def _texts(found: GraphRows) -> ResultRows:
+def _result(found: GraphRows) -> ResultRows:
     numeric = [
         all(isinstance(row[place], int | float) for row in found.rows) for place in range(len(found.columns))
     ]
-    rows = ([_text(value) for value in row] for row in found.rows)
-    return ResultRows(list(found.columns), numeric, [False] * len(found.columns), rows)
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return ResultRows(list(found.columns), numeric, map(list, found.rows))

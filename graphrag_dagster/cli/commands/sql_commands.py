@@ -39,8 +39,9 @@ def run_sql(
         with run_query(warehouse, name, query, limits) as found:
             write_csv(csv, found, formula_safe=formula_safe)
     elif as_json:
-        with run_query(warehouse, name, query, limits, values=True) as found:
-            print_json([_object(found, row) for row in _rows_within_limit(found.rows, limits)])
+        with run_query(warehouse, name, query, limits) as found:
+            within = _rows_within_limit(found.rows, limits)
+            print_json([dict(zip(found.columns, row, strict=True)) for row in within])
     else:
         # One more tells that there are more.
         rows, characters = _MOST_ROWS + 1, _LONGEST_CELL + 1
@@ -48,16 +49,10 @@ def run_sql(
             print_rows(found)
 
 
-def _object(found: ResultRows, row: Sequence[Any]) -> dict[str, Any]:
-    cells = zip(found.columns, row, found.nested, strict=True)
-    return {name: _parse_value(value) if nested else value for name, value, nested in cells}
-
-
-def _parse_value(text: str | None) -> Any:
-    try:
-        return None if text is None else json.loads(text)
-    except ValueError:
-        return text
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _rows_within_limit(rows: Iterator[list[Any]], limits: QueryLimits) -> Iterator[list[Any]]:
@@ -82,7 +77,8 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> None:
         named = [_is_formula(name) for name in found.columns]
         suspicious += sum(named)
         file.write(_line(_guarded_row(found.columns, named) if formula_safe else found.columns))
-        for row in found.rows:
+        for values in found.rows:
+            row = list(map(_text, values))
             count += 1
             formulas = [
                 not number and _is_formula(cell) for cell, number in zip(row, found.numeric, strict=True)
@@ -145,7 +141,7 @@ def _atomic_output(target: Path) -> Iterator[IO[str]]:
 
 def print_rows(found: ResultRows) -> None:
     """Print the first rows as a table, or where there are many columns a line a value."""
-    rows = list(islice(found.rows, _MOST_ROWS + 1))
+    rows = [list(map(_text, row)) for row in islice(found.rows, _MOST_ROWS + 1)]
     more = len(rows) > _MOST_ROWS
     del rows[_MOST_ROWS:]
     if len(found.columns) * _NARROWEST > OUT.width:
@@ -156,7 +152,7 @@ def print_rows(found: ResultRows) -> None:
         OUT.print("there is more; --json or --csv FILE gives all")
 
 
-def _table(found: ResultRows, rows: Sequence[Sequence[Any]]) -> RichTable:
+def _table(found: ResultRows, rows: Sequence[Sequence[str | None]]) -> RichTable:
     table = RichTable()
     for column, number in zip(found.columns, found.numeric, strict=True):
         table.add_column(escape(column), justify="right" if number else "left", overflow="fold")
@@ -165,7 +161,7 @@ def _table(found: ResultRows, rows: Sequence[Sequence[Any]]) -> RichTable:
     return table
 
 
-def _print_vertically(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
+def _print_vertically(columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> bool:
     """Print rows with more columns than a table can have, a line a value; False where some are left out."""
     left = _MOST_LINES
     for number, row in enumerate(rows, start=1):
