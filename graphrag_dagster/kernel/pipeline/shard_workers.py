@@ -106,7 +106,6 @@ def make_shard(assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> 
     try:
         with listening(messages):
             made = _work(assignment, factory)(rows)
-        _provider(assignment).keep_paces()
         staging = assignment.staging
         return ShardResult(
             {name: staging.put(frame) for name, frame in made.items()} if staging else made, messages.said
