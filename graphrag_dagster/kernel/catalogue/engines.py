@@ -1,13 +1,12 @@
 """Declarations of engines, embedders and rerankers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM
-from graphrag_dagster.kernel.models.embedders import Prefixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,36 @@ class _Kind:
     asks_model: bool = False
     packages: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Prefixes that some models need, to tell queries from documents."""
+
+    query: str = ""
+    document: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.query or self.document)
+
+    def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
+        return _add_prefix(self.query, texts)
+
+    def of_documents(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are found, each with its prefix; a blank one stays as it is."""
+        return _add_prefix(self.document, texts)
+
+    def named(self, embedder: str) -> str:
+        """Return the name of an embedder that is given these prefixes; without any its own."""
+        if not self:
+            return embedder
+        return f"{embedder} query_prefix={self.query!r} document_prefix={self.document!r}"
+
+
+def _add_prefix(prefix: str, texts: Sequence[str]) -> Sequence[str]:
+    return [prefix + text if text.strip() else text for text in texts] if prefix else texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.catalogue.engines import Prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,32 +29,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prefixes:
-    """Prefixes that some models need, to tell queries from documents."""
-
-    query: str = ""
-    document: str = ""
-
-    def __bool__(self) -> bool:
-        """Whether there is any."""
-        return bool(self.query or self.document)
-
-    def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
-        return _add_prefix(self.query, texts)
-
-    def of_documents(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return texts that are found, each with its prefix; a blank one stays as it is."""
-        return _add_prefix(self.document, texts)
-
-    def named(self, embedder: str) -> str:
-        """Return the name of an embedder that is given these prefixes; without any its own."""
-        if not self:
-            return embedder
-        return f"{embedder} query_prefix={self.query!r} document_prefix={self.document!r}"
 
 
 class CorpusEmbedder:
@@ -86,10 +60,6 @@ class CorpusEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors of texts that are looked for: questions, and what stands for one."""
         return self._embedder.embed(self._prefixes.of_queries(texts))
-
-
-def _add_prefix(prefix: str, texts: Sequence[str]) -> Sequence[str]:
-    return [prefix + text if text.strip() else text for text in texts] if prefix else texts
 
 
 def static_embedder(_session: TaskProvider) -> Embedder:

@@ -20,7 +20,6 @@ from graphrag_dagster.kernel.retrieval.entity_linking import (
     NameLinker,
     entities_named,
 )
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import SHIPPED, Following, Passages
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import NameGraph, PassageRank, name_graph
@@ -39,6 +38,7 @@ from graphrag_dagster.kernel.retrieval.ranking import (
 )
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, Decomposer
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_statements
+from graphrag_dagster.kernel.storage.index_cache import Shelf, load_or_build
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot

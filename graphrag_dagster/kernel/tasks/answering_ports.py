@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, OfEngine, Point, Quote, Turn, Usage
 
 if TYPE_CHECKING:
@@ -209,3 +210,13 @@ class SupportJudge(Protocol):
 def rating_of(prominence: float) -> float:
     """Return a report's rating, 0–10, from the prominence of its community, 0–1."""
     return round(10 * min(max(prominence, 0.0), 1.0), 1)
+
+
+SUPPORT_JUDGE: Task[SupportJudge | None] = Task(
+    "support_judge",
+    "search",
+    "judge",
+    prompt_pairs("judge_support"),
+    waited_for=True,
+    done_by=(LLM,),
+)

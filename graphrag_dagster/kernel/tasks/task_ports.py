@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from graphrag_dagster.kernel.graph.graph_labels import RELATED_TO
-from graphrag_dagster.kernel.questions.citations import Citation, ContextKind
+from graphrag_dagster.kernel.text.citations import Citation, ContextKind
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase
 from graphrag_dagster.kernel.text.markup_spans import Span
 

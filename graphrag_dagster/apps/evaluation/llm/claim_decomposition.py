@@ -21,12 +21,12 @@ from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, e
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, with_normalised_keys
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.questions.statement_reading import (
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.text.statement_reading import (
     AnswerSentence,
     answer_sentences,
     without_citations,
 )
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _SELECTIONS: Mapping[str, str] = MappingProxyType(

@@ -17,8 +17,8 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.questions.citations import ContextKind, canonical_citations
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text.citations import ContextKind, canonical_citations
 from graphrag_dagster.systems.coterag.tasks import (
     EvidenceAnswer,
     Route,

@@ -32,8 +32,8 @@ from graphrag_dagster.systems.graphrag.api import finish_answer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphrag_dagster.kernel.questions.citations import ContextKind
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+    from graphrag_dagster.kernel.text.citations import ContextKind
     from graphrag_dagster.systems.coterag.search.answer_loop import EvidenceContext, Part
     from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragSnapshot
     from graphrag_dagster.systems.coterag.search.path_traversal import Trace

@@ -19,7 +19,6 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.questions.citations import canonical_citations
 from graphrag_dagster.kernel.tasks.answering_ports import (
     HIGHEST_RATING,
     BatchRatings,
@@ -28,6 +27,7 @@ from graphrag_dagster.kernel.tasks.answering_ports import (
     Rating,
 )
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text.citations import canonical_citations
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import read_score
 
 _NAMES = {

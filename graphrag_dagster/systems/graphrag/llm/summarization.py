@@ -13,7 +13,6 @@ from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, e
 from graphrag_dagster.kernel.models.chat.reply_parsing import with_normalised_keys
 from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape, ReportShape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
-from graphrag_dagster.kernel.questions.citations import canonical_citations, parse_citations
 from graphrag_dagster.kernel.tasks.task_ports import (
     DescriptionGroup,
     Finding,
@@ -23,6 +22,7 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     Usage,
     WrittenReport,
 )
+from graphrag_dagster.kernel.text.citations import canonical_citations, parse_citations
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 
 _APOLOGY = re.compile(

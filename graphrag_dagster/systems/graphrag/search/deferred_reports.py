@@ -14,7 +14,7 @@ import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf
+from graphrag_dagster.kernel.storage.index_cache import Shelf
 from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,

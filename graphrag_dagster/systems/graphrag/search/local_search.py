@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import Count
 from graphrag_dagster.kernel.questions.context.context_rows import (
@@ -31,6 +30,7 @@ from graphrag_dagster.kernel.retrieval.finding import (
 )
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
+from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.systems.graphrag.search.context_builder import ContextBuilder
 from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER

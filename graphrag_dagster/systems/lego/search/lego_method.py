@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter, store_of
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     RowLink,
@@ -28,6 +27,7 @@ from graphrag_dagster.kernel.retrieval.finding import (
 )
 from graphrag_dagster.kernel.retrieval.ranking import Ranking, first_places
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
+from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.systems.graphrag.api import (
     ANSWERER,
     ENTITIES,

@@ -14,7 +14,6 @@ from graphrag_dagster.engines.extractive.extractive_answerer import (
 )
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
-from graphrag_dagster.kernel.questions.citations import ContextKind, parse_citations
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, LocalUnits, quotations
 from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
@@ -28,6 +27,7 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     Quote,
     Usage,
 )
+from graphrag_dagster.kernel.text.citations import ContextKind, parse_citations
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.search.drift_search import (
     OpenQuestions,
