@@ -142,7 +142,8 @@ class Measured:
 
     def __init__(self, name: str, *, titled: bool) -> None:
         from graphrag_dagster.kernel import tables
-        from graphrag_dagster.kernel.retrieval.retriever import Retriever, given_titles
+        from graphrag_dagster.kernel.questions.context.index_retriever import given_titles
+        from graphrag_dagster.kernel.retrieval.retriever import Retriever
         from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
         warehouse = Warehouse()

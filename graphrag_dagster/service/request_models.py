@@ -16,13 +16,13 @@ from graphrag_dagster.kernel.questions.context.answer import (
     Statement,
     TraceSection,
 )
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
 from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
+from graphrag_dagster.kernel.storage.queries import Query
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Turn, Usage
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.kernel.text.markup_spans import Span
 
 METHODS = f"{describe_methods(methods().values())}; default: as the settings of the corpus say"

@@ -8,7 +8,7 @@ import pytest
 from graphrag_dagster.cli.commands.ask_commands import answer_tree, print_answer
 from graphrag_dagster.cli.console import OUT
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source, Statement, entity, facts, section
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
+from graphrag_dagster.kernel.storage.queries import Query
 from graphrag_dagster.kernel.text.evidence import Row, Triple, Words
 
 WORDS = Words(

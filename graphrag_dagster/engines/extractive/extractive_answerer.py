@@ -31,7 +31,6 @@ from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Embedder
 from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder
 from graphrag_dagster.kernel.questions.scope.course_of_time import Course, course_of
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, relevance
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.kernel.tasks.answering_ports import (
     HIGHEST_RATING,
     BatchRatings,
@@ -47,6 +46,7 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     Point,
     Turn,
 )
+from graphrag_dagster.kernel.text.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, readability
 from graphrag_dagster.kernel.text.text_similarity import repeats, words

@@ -9,7 +9,7 @@ import polars as pl
 
 from graphrag_dagster.apps.interchange.settings import ImportSettings
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.documents import require_documents
+from graphrag_dagster.kernel.documents.documents import read_corpus, require_documents
 from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.models.cache.cache_database import Database, own_database
@@ -62,7 +62,7 @@ def basis_of(store: CorpusStore, name: str) -> PlanBasis:
     settings = store.settings(name)
     if settings.makes("imports"):
         return _of_graph(store, name, settings)
-    contents = store.read(name)
+    contents = read_corpus(store, name)
     # A corpus that had documents may have lost them all.
     if not Warehouse().exists(tables.DOCUMENTS, name):
         require_documents(contents, store.folder(name))

@@ -14,9 +14,9 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_parts, declared_table, load_target
 from graphrag_dagster.kernel.questions.context.context_units import without_record_words
 from graphrag_dagster.kernel.questions.context.index_background import prepare_background
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.document_names import known_documents
-from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.storage.index_cache import mapped_frame, write_frame
 from graphrag_dagster.kernel.storage.published import Published, published, reading
 from graphrag_dagster.kernel.storage.published.derived_files import SnapshotShelf

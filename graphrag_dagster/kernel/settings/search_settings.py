@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.settings.section import (
     Section,
     Seed,
 )
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 #: Most characters of a prefix of embedded texts, so that the model has room for the text.

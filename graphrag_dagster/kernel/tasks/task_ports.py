@@ -406,7 +406,7 @@ class PartialAnswer:
     """A map answer with its helpfulness, 0–100 (paper §3.1.6), None if the reply gave none.
 
     ``units`` are the ids it cites, ``kind`` the name of their kind in citations. ``general_knowledge``:
-    sentences with the mark of :mod:`graphrag_dagster.kernel.tasks.answer_form` are the model's own knowledge.
+    sentences with the mark of :mod:`graphrag_dagster.kernel.text.answer_form` are the model's own knowledge.
     ``points`` (extractive engine) are the source of the text, and ``layout`` is where they stand in it.
     """
 

@@ -21,9 +21,9 @@ from graphrag_dagster.kernel.models.cache.llm_cache import vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, price_of
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
 from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ from pathlib import Path
 from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.pipeline.corpus_deletion import derived_paths
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore

@@ -13,8 +13,8 @@ from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Conte
 from graphrag_dagster.kernel.questions.context.citing import cite
 from graphrag_dagster.kernel.questions.context.context_rows import quotes_stating
 from graphrag_dagster.kernel.questions.context.context_units import Provenance, RecordKind, spans_of
+from graphrag_dagster.kernel.questions.finding import with_history, without_favour
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
-from graphrag_dagster.kernel.retrieval.finding import with_history, without_favour
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.coterag.search.answer_loop import (

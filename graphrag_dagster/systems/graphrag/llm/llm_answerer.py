@@ -24,8 +24,8 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import AnswerShape, PointsShape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, UsableReply, ask
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer, Turn
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
 from graphrag_dagster.kernel.text.citations import (
     ContextKind,
     canonical_citations,

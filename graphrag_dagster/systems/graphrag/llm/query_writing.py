@@ -18,9 +18,9 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, WrittenContext, WrittenQuery
 from graphrag_dagster.kernel.tasks.task_ports import Turn
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.kernel.text.citations import rewrite_citations
 
 Language: TypeAlias = Literal["sql", "cypher"]

@@ -13,13 +13,13 @@ from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Conte
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit, render, row
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
-from graphrag_dagster.kernel.questions.question import REFUSAL, Search, validate_question
-from graphrag_dagster.kernel.retrieval.finding import (
+from graphrag_dagster.kernel.questions.finding import (
     linked_names_section,
     names_in_question,
     nearest_reports,
     with_retrieval_trace,
 )
+from graphrag_dagster.kernel.questions.question import REFUSAL, Search, validate_question
 from graphrag_dagster.kernel.tasks.answering_ports import Exploration, FollowUp, FollowUpExplorer
 from graphrag_dagster.kernel.tasks.task_ports import Answerer, ContextUnit, PartialAnswer, Usage
 from graphrag_dagster.kernel.text.citations import Citation, parse_citations, rewrite_citations

@@ -17,8 +17,8 @@ from graphrag_dagster.kernel.questions.context.context_chunks import (
 from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, SourceUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import without_favour
 from graphrag_dagster.kernel.questions.question import Basis, Search
-from graphrag_dagster.kernel.retrieval.finding import without_favour
 from graphrag_dagster.kernel.storage.index_cache import load_or_build
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.tokenization import encoding_of

@@ -26,9 +26,9 @@ from graphrag_dagster.kernel.questions.context.context_rows import (
 )
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import with_history
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
-from graphrag_dagster.kernel.retrieval.finding import with_history
 from graphrag_dagster.kernel.retrieval.ranking import TextRanker, Vectors, first_places, rows_of, z_scores
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.kernel.text.citations import LABELS

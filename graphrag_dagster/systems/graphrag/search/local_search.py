@@ -19,8 +19,7 @@ from graphrag_dagster.kernel.questions.context.context_rows import (
     report_rows,
 )
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.questions.question import REFUSAL, Search
-from graphrag_dagster.kernel.retrieval.finding import (
+from graphrag_dagster.kernel.questions.finding import (
     is_favoured,
     linked_names_section,
     rerank_units,
@@ -28,6 +27,7 @@ from graphrag_dagster.kernel.retrieval.finding import (
     with_history,
     with_retrieval_trace,
 )
+from graphrag_dagster.kernel.questions.question import REFUSAL, Search
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
 from graphrag_dagster.kernel.text.citations import ContextKind
