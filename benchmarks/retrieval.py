@@ -190,8 +190,9 @@ def reranked_ways(
     ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
 ) -> dict[str, Retrieve]:
     """The ways by a reranker; what it may look at is retrieved first."""
-    from graphrag_dagster.kernel.retrieval.rerankers import Sought, rerank
+    from graphrag_dagster.kernel.retrieval.rerankers import rerank
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+    from graphrag_dagster.kernel.tasks.answering_ports import Sought
 
     reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()
     first = search["rerank_first"]

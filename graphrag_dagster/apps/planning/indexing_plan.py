@@ -36,8 +36,8 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.name_judging_ports import Untyped
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.community_reports import reported
 from graphrag_dagster.systems.graphrag.index.extraction import untyped_names

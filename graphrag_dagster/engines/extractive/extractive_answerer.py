@@ -38,16 +38,10 @@ from graphrag_dagster.kernel.tasks.answering_ports import (
     FollowUp,
     Rating,
 )
-from graphrag_dagster.kernel.tasks.task_ports import (
-    ContextUnit,
-    Engine,
-    FinalAnswer,
-    PartialAnswer,
-    Point,
-    Turn,
-)
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Point
 from graphrag_dagster.kernel.text.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.kernel.text.citations import ContextKind
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, readability
 from graphrag_dagster.kernel.text.text_similarity import repeats, words
 

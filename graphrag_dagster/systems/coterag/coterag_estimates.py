@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.models.plan_inputs import SUMMARIES_PER_NAME, Planned
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
 from graphrag_dagster.systems.coterag.index.index_builder import partition_communities
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests

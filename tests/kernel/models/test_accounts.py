@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
 from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, Amount, ModelUse, Price, listed_price
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 REQUEST = ChatRequest("hello", (Message("user", "Hello?"),), 50)

@@ -12,7 +12,7 @@ import pytest
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
+from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline.orchestration import code_versions
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
@@ -23,6 +23,7 @@ from graphrag_dagster.kernel.pipeline.table_checks import rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table, Tables
 from graphrag_dagster.kernel.tables.core_tables import FORMS
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.orchestration.assets import assets_of
 from graphrag_dagster.orchestration.composition import compose
 from support.corpora import write_corpus

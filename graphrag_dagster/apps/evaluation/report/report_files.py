@@ -34,12 +34,12 @@ from graphrag_dagster.apps.evaluation.tables import (
     WINDOW_WIN_RATES,
 )
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.pipeline.erasure import REPORT, report_folder
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 PAGE = "report.html"
 

@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
 #: Tokens of prompts without their material, and of replies, as they are expected.

@@ -9,11 +9,11 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.console import OUT, number, print_json
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import FileChanges
 from graphrag_dagster.kernel.pipeline.index_status import Status, status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.call_estimates import Plan

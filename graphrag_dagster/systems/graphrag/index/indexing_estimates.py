@@ -24,8 +24,8 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, Unit
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.index.merged_graph import description_groups
 from graphrag_dagster.systems.graphrag.llm.judges import LlmNameJudge

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag import tasks
 from graphrag_dagster.systems.graphrag.settings import (
     ClaimSettings,
