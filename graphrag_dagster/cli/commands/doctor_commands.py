@@ -11,6 +11,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.planning.doctor import asks_models, examine, remember, verdict
 from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.console import ERR, OUT, print_json, table_of
 from graphrag_dagster.errors import CorpusError, EndpointError, WarehouseError
@@ -20,7 +21,6 @@ from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, LLMC
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-from graphrag_dagster.kernel.models.probing.doctor import asks_models, examine, remember, verdict
 from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName

@@ -180,8 +180,7 @@ def lexical_reranker(_session: TaskProvider) -> Reranker:
 
 def probe_reranker(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:
     """Probe whether the reranker can be loaded and scores texts; no findings without a reranker."""
-    from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-    from graphrag_dagster.kernel.models.probing.doctor import RERANKER
+    from graphrag_dagster.kernel.models.probing.capability_probes import RERANKER, ProbeFinding
 
     try:
         reranker = make()

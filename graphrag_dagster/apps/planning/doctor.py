@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from graphrag_dagster.apps.planning.load_probes import context_length, pace
 from graphrag_dagster.errors import EndpointError, VectorLengthError
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
@@ -19,6 +20,9 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
 )
 from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.probing.capability_probes import (
+    ENTITY_MODEL,
+    RELATION_MODEL,
+    RERANKER,
     ProbeFinding,
     Unusable,
     first_contact,
@@ -28,17 +32,12 @@ from graphrag_dagster.kernel.models.probing.capability_probes import (
     reasoning,
 )
 from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
-from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 
 Verdict = Literal["ready", "usable", "unusable"]
 Probe = Callable[[], Awaitable[list[ProbeFinding]]]
 
-#: The probe of what reranks, which may be no model at an endpoint.
-RERANKER = "reranker"
-#: The probes of the models that extract, where these are on this machine.
-ENTITY_MODEL, RELATION_MODEL = "entity model", "relation model"
 #: Without these nothing good comes of a run.
 _NEEDED = frozenset(
     {
