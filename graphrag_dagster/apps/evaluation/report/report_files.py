@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
 import polars as pl
 
-from graphrag_dagster import __version__
 from graphrag_dagster.apps.evaluation.figures.figure_style import Figure
 from graphrag_dagster.apps.evaluation.questions.question_tables import (
     CORPUS_DESCRIPTIONS,
@@ -204,7 +204,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
     return ReportData(
         corpus=corpus,
         description=about,
-        version=__version__,
+        version=version("graphrag-dagster"),
         created_by={step: _judge_name(settings, stage, task) for step, stage, task in _STEPS},
         settings={
             "questions.methods": ", ".join(settings.section(QuestionSettings).methods),
