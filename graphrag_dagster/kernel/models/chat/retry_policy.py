@@ -8,8 +8,8 @@ reply that was cut off does not always say so. One that says so is given the hig
 from dataclasses import dataclass, replace
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.reply_parsing import CutOff, NotUsable
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 
 #: How often a request is sent until a reply can be used.
 ATTEMPTS = 4

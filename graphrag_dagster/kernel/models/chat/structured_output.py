@@ -17,13 +17,14 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatModel,
     ChatReply,
     ChatRequest,
+    Items,
     Listener,
     Message,
     Refused,
+    Usage,
 )
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt, PromptSource
 from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     CutOff,
@@ -43,7 +44,7 @@ from graphrag_dagster.kernel.models.chat.retry_policy import (
     next_request,
     raised_limit,
 )
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Items, Usage
+from graphrag_dagster.kernel.text.prompt_templates import Prompt, PromptSource
 
 T = TypeVar("T")
 
@@ -320,7 +321,7 @@ class Asker:
         max_tokens: longest reply.
     """
 
-    engine: Engine = "llm"
+    engine: str = "llm"
 
     def __init__(self, model: ChatModel, prompts: PromptSource, max_tokens: int) -> None:
         self._model = model
