@@ -51,9 +51,8 @@ T = TypeVar("T")
 
 _REPEATED = "the reply repeated itself; what came before is used"
 
-#: Whether replies of a model held reasoning of which only the end was marked; what it says is then not shown
-#: at once.
-_reasons_unmarked: dict[str, bool] = {}
+#: Models whose replies held reasoning of which only the end was marked: what they say is not shown at once.
+_reason_unmarked: set[str] = set()
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -243,7 +242,7 @@ class _Attempts(Generic[T]):
     def _streamed_reply(self) -> ShownReply | None:
         if self._listen is None:
             return None
-        return ShownReply(self._listen, reasons=_reasons_unmarked.get(self._model.name))
+        return ShownReply(self._listen, reasons=self._model.name in _reason_unmarked)
 
     def _read_reply(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
         self._usage += reply.usage
@@ -251,9 +250,8 @@ class _Attempts(Generic[T]):
         self._prompt_tokens = self._prompt_tokens or reply.input_tokens
         kept = replace(reply, input_tokens=self._prompt_tokens)
         text = "" if is_endless(reply, current.max_tokens) else visible_text(reply.text)
-        if self._listen and (split(reply.text).unopened or text):
-            name = self._model.name
-            _reasons_unmarked[name] = split(reply.text).unopened or _reasons_unmarked.get(name, False)
+        if self._listen and split(reply.text).unopened:
+            _reason_unmarked.add(self._model.name)
         if (before := self._read_before_repetition(kept, text)) is not None:
             return before
         try:
