@@ -140,7 +140,7 @@ async def stream_reply(
 
 #: Seconds for which a connection stays open that nobody uses.
 _KEPT = 5.0
-#: Most seconds in which a connection is to be made.
+#: Seconds in which a connection is to be made.
 _CONNECTING = 30.0
 _ONE = httpx2.Limits(max_connections=1, keepalive_expiry=_KEPT)
 #: Bytes of an answer; one that goes on is given up.
@@ -169,7 +169,7 @@ class Clients:
     def __init__(self, options: ClientOptions, address: Address, timeout: float) -> None:
         self._options = options
         self._address = address
-        self._timeout = httpx2.Timeout(timeout, connect=min(timeout, _CONNECTING), pool=None)
+        self._timeout = httpx2.Timeout(timeout, connect=_CONNECTING, pool=None)
         self._certificates = httpx2.create_ssl_context()
         self._idle: deque[tuple[AsyncOpenAI, float]] = deque()
         # A proxy that cannot be used is told here, before anything is sent.
