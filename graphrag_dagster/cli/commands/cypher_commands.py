@@ -63,7 +63,7 @@ def run_cypher(
         graph = CorpusGraph(Warehouse(), name, settings_for_questions(name).section(CypherSettings))
         ran = graph.run(str(query), dict(_parameters(param or ())))
         facts = list(ran.found.objects())
-    rows = _texts(ran.found)
+    rows = _result(ran.found)
     shown = write_csv(csv, rows, formula_safe=formula_safe) if csv else row_parts(rows)
     return Result(facts, [*answer, *shown, *([_MORE] if ran.found.more else [])])
 
@@ -111,15 +111,8 @@ def _value(text: str) -> Any:
         return text
 
 
-def _texts(found: GraphRows) -> ResultRows:
+def _result(found: GraphRows) -> ResultRows:
     numeric = [
         all(isinstance(row[place], int | float) for row in found.rows) for place in range(len(found.columns))
     ]
-    rows = ([_text(value) for value in row] for row in found.rows)
-    return ResultRows(list(found.columns), numeric, [False] * len(found.columns), rows)
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return ResultRows(list(found.columns), numeric, map(list, found.rows))

@@ -49,8 +49,9 @@ def run_sql(
         return Result({"file": csv}, shown)
 
     def objects() -> list[dict[str, Any]]:
-        with run_query(warehouse, name, query, limits, values=True) as found:
-            return [_object(found, row) for row in _rows_within_limit(found.rows, limits)]
+        with run_query(warehouse, name, query, limits) as found:
+            within = _rows_within_limit(found.rows, limits)
+            return [dict(zip(found.columns, row, strict=True)) for row in within]
 
     def first_rows() -> Iterator[Part]:
         # One more tells that there are more.
@@ -61,16 +62,10 @@ def run_sql(
     return Result(objects, first_rows())
 
 
-def _object(found: ResultRows, row: Sequence[Any]) -> dict[str, Any]:
-    cells = zip(found.columns, row, found.nested, strict=True)
-    return {name: _parse_value(value) if nested else value for name, value, nested in cells}
-
-
-def _parse_value(text: str | None) -> Any:
-    try:
-        return None if text is None else json.loads(text)
-    except ValueError:
-        return text
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _rows_within_limit(rows: Iterator[list[Any]], limits: QueryLimits) -> Iterator[list[Any]]:
@@ -95,7 +90,8 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> list[st
         named = [_is_formula(name) for name in found.columns]
         suspicious += sum(named)
         file.write(_line(_guarded_row(found.columns, named) if formula_safe else found.columns))
-        for row in found.rows:
+        for values in found.rows:
+            row = list(map(_text, values))
             count += 1
             formulas = [
                 not number and _is_formula(cell) for cell, number in zip(row, found.numeric, strict=True)
@@ -158,7 +154,7 @@ def _atomic_output(target: Path) -> Iterator[IO[str]]:
 
 def row_parts(found: ResultRows) -> Iterator[Part]:
     """Yield the first rows as a table, or where there are many columns a line a value."""
-    rows = list(islice(found.rows, _MOST_ROWS + 1))
+    rows = [list(map(_text, row)) for row in islice(found.rows, _MOST_ROWS + 1)]
     more = len(rows) > _MOST_ROWS
     del rows[_MOST_ROWS:]
     if len(found.columns) * _NARROWEST > OUT.width:
@@ -175,7 +171,7 @@ def row_parts(found: ResultRows) -> Iterator[Part]:
         yield "there is more; --json or --csv FILE gives all"
 
 
-def _vertical(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str | Text]:
+def _vertical(columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Iterator[str | Text]:
     """Yield rows with more columns than a table can have, a line a value, the first lines of all."""
     left = _MOST_LINES
     for number, row in enumerate(rows, start=1):
