@@ -14,16 +14,16 @@ from dagster import (
 from rich.markup import escape
 
 from graphrag_dagster.apps.planning.indexing_forecast import Outlook
+from graphrag_dagster.assets.step_hooks import RETRIES_TAG
 from graphrag_dagster.cli.console import ERR, OUT
 from graphrag_dagster.cli.progress_bars import span, watching
 from graphrag_dagster.cli.run_budget import RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import usage_line
 from graphrag_dagster.errors import GraphragError, WarehouseError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance, marked_as_running
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, resource_key
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collect_only_new_objects
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import RETRIES_TAG
+from graphrag_dagster.kernel.pipeline.garbage_collection import collect_only_new_objects
 from graphrag_dagster.kernel.storage.duckdb_access import keep_open
+from graphrag_dagster.resources.dagster_instance import instance, marked_as_running
+from graphrag_dagster.resources.dagster_keys import CORPUS, resource_key
 
 
 def show_outlook(before: Outlook) -> None:

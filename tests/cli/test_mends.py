@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.resources.dagster_instance import instance
 from support.commands import Run
 
 
@@ -66,9 +66,9 @@ def test_what_nobody_agreed_to_is_done_with_yes(
 ) -> None:
     (home / "corpora" / "mine").mkdir()
     with instance() as records:
+        from graphrag_dagster.assets.step_hooks import PARTITION_TAG
         from graphrag_dagster.definitions import defs
-        from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-        from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
+        from graphrag_dagster.resources.dagster_keys import CORPUS
 
         records.add_dynamic_partitions(str(CORPUS.name), ["mine"])
         index = defs.resolve_job_def("index")

@@ -44,6 +44,7 @@ from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import CORPUS_SUMMARY, DOCUMENTS, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
+from graphrag_dagster.resources.unfinished_index import unfinished_index
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,
@@ -99,8 +100,10 @@ def index_corpus(target: str, wanted: IndexOptions | None = None) -> Result:
         before = _published_documents(name)
         ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, before.is_empty())
     except BaseException:
-        if name not in known:
-            withdraw(store, Warehouse(), name)
+        if name not in known and withdraw(store, Warehouse(), name):
+            from graphrag_dagster.resources.run_history import forget_partition_if_recorded
+
+            forget_partition_if_recorded(name)
         raise
     with keep_open():
         return summarise(name, ran, before, since=since)
@@ -164,7 +167,7 @@ def published_as_it_is(name: str) -> str | None:
     try:
         if not warehouse.file(name).is_file() or published(warehouse, name) is None:
             return None
-        status = status_of(name)
+        status = status_of(name, unfinished_index)
         if not status.unchanged or not status.snapshot:
             return None
         if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):

@@ -15,10 +15,10 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.run_history import runs_of
 from support.commands import Run
 from support.gone import traces
 from support.shared import REPOSITORY
@@ -221,7 +221,7 @@ def test_cleaning_the_checkout_deletes_no_documents(tmp_path: Path) -> None:
 
 HOLDING = """
 import sys
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import marked_as_running
+from graphrag_dagster.resources.dagster_instance import marked_as_running
 with marked_as_running("coast"):
     print("running", flush=True)
     sys.stdin.readline()

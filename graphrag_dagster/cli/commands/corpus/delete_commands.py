@@ -14,17 +14,17 @@ from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.pipeline.corpus_deletion import Deleted, delete_derived, derived_paths
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import check_idle, instance
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.run_history import (
-    forget_partition,
-    purge_history,
-    runs_of,
-)
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora, shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import check_idle, instance
+from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.run_history import (
+    forget_partition,
+    purge_history,
+    runs_of,
+)
 
 
 def delete_corpus(

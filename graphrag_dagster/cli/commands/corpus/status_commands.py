@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges
 from graphrag_dagster.kernel.pipeline.index_status import Status, status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.resources.unfinished_index import unfinished_index
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.call_estimates import Plan
@@ -32,7 +33,7 @@ def show_status(target: Target) -> Result:
     Raises:
         GraphragError: names the problem and the fix.
     """
-    status = status_of(CorpusStore().resolve(target))
+    status = status_of(CorpusStore().resolve(target), unfinished_index)
     plan, problem = _plan(status)
     code = 0 if status.up_to_date else TO_DO
     return Result(_facts(status, plan, problem), _shown(status, plan, problem), code=code)

@@ -211,7 +211,7 @@ def test_all_is_well() -> None:
         works = {probe for probe, one in by_probe.items() if one.verdict == "works"}
         assert works == {
             "reachable", "model", "chat", "hidden reasoning", "json_schema", "logit_bias", "output limit",
-            "context length", "rate limits",
+            "context length",
         }  # fmt: skip
         assert by_probe["embeddings"].verdict == "skipped"
         assert "extract, resolve, summarise, report, answer" in by_probe["chat"].endpoint
@@ -293,13 +293,6 @@ def test_reasoning_is_seen_and_silenced_or_told() -> None:
         assert found(endpoint)["hidden reasoning"].verdict == "fallback"
 
 
-def test_stated_rates_are_taken_as_the_pace() -> None:
-    with ScriptedEndpoint(requests_per_minute=60_000, tokens_per_minute=60_000_000) as endpoint:
-        told = found(endpoint)["rate limits"]
-    assert told.found == "limited by its headers"
-    assert told.consequence == "sends at most 58,800 requests a minute and 58,800,000 tokens a minute"
-
-
 def test_embeddings_are_probed_where_the_endpoint_makes_them() -> None:
     own = {"embeddings": {"embedder": "endpoint", "model": "vectors"}}
     with ScriptedEndpoint(dimension=24) as endpoint:
@@ -351,7 +344,7 @@ def test_an_endpoint_that_is_not_there_skips_the_rest() -> None:
     findings = found(_closed_port())
     assert findings["reachable"].verdict == "fails"
     assert "cannot reach" in findings["reachable"].found
-    assert findings["rate limits"].verdict == findings["context length"].verdict == "skipped"
+    assert findings["context length"].verdict == "skipped"
     assert verdict(list(findings.values())) == "unusable"
 
 

@@ -6,7 +6,7 @@ Dagster has no public API for parts of this. This is the only module that import
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,9 @@ from dagster import (
 )
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.resources.dagster_instance import recorded_instance
+from graphrag_dagster.resources.dagster_keys import CORPUS
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -188,6 +189,13 @@ def forget_partition(instance: DagsterInstance, corpus: str) -> None:
     """Delete the corpus's partition."""
     if instance.has_dynamic_partition(str(CORPUS.name), corpus):
         instance.delete_dynamic_partition(str(CORPUS.name), corpus)
+
+
+def forget_partition_if_recorded(corpus: str) -> None:
+    """Delete the corpus's partition where Dagster has records; one that cannot be deleted stays."""
+    with suppress(GraphragError, OSError), recorded_instance() as instance:
+        if instance is not None:
+            forget_partition(instance, corpus)
 
 
 def _records(instance: DagsterInstance, tags: Mapping[str, str | Sequence[str]]) -> Sequence[RunRecord]:
