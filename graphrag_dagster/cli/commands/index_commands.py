@@ -148,6 +148,8 @@ def _run_index(name: str, wanted: IndexOptions, is_first: bool) -> RunOutcome:
             resources["warehouse"] = {"take_over": True}
         run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources)
     ran = RunOutcome(run_id, time.monotonic() - begin)
+    # Noted while Dagster is loaded, so that an index of what is unchanged need not load it.
+    unfinished_index(name)
     used = usage_rows(name, run_id)
     paid = sum(row["cached"] for row in used) <= sum(row["calls"] for row in used)
     note_indexing(name, ran.seconds, whole=is_first and paid)
