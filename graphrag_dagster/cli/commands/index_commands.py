@@ -195,7 +195,7 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
     changed = compare_documents(before, warehouse.read(DOCUMENTS, name))
     account = warehouse.read(IMPORT_ACCOUNT, name)
     corpus = shlex.quote(name)
-    used = usage_table(name, ran.run_id)
+    used = usage_rows(name, ran.run_id)
 
     def shown() -> Iterator[Part]:
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
@@ -205,8 +205,7 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
         yield from account_lines(account)
         yield figures_table(summary)
         yield f"details: graphrag-dagster show {corpus}"
-        if used:
-            yield used
+        yield from usage_table(used)
         yield f"tables: {warehouse.file(name)}"
         if since:
             yield f"nothing has changed; to run anyway: graphrag-dagster index {corpus} --again"
@@ -224,7 +223,7 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
         **unread_rows(files),
         "rows": account,
         "up_to_date": since is not None,
-        "usage": usage_rows(name, ran.run_id),
+        "usage": used,
         "missing": missing,
         "repaired": repaired,
         "unreadable": unreadable_units(ledger),
