@@ -18,8 +18,8 @@ import pytest
 
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
-from graphrag_dagster.kernel.pipeline.orchestration import code_versions as versions
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_of_tables, code_version
+from graphrag_dagster.kernel.pipeline import code_versions as versions
+from graphrag_dagster.kernel.pipeline.code_versions import code_of_tables, code_version
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ACCOUNTS, ANSWER_COSTS, VECTOR, Table
 

@@ -7,6 +7,7 @@ from functools import cache, wraps
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from graphrag_dagster.errors import CatalogueError, PluginError, WarehouseError
@@ -36,6 +37,9 @@ from graphrag_dagster.kernel.catalogue.tasks import ROLES, Role, Task
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tables import Table
+
+
+_MODELS = Path(__file__).parents[2] / "dbt_like_sql" / "models"
 
 
 class _HasName(Protocol):
@@ -161,6 +165,17 @@ def all_tables() -> "tuple[Table, ...]":
     order = {name: position for position, name in enumerate(stages())}
     # Kernel tables that no stage makes come last.
     return tuple(sorted(declared, key=lambda table: order.get(table.group, len(order))))
+
+
+@cache
+def model_folders() -> tuple[Path, ...]:
+    """Return the folders of SQL models, ours first: each model is ``<schema>/<table>.sql`` in one of them.
+
+    A system has its own in the subfolder ``models`` of its package.
+    """
+    specs = (find_spec(system.package) for system in systems().values())
+    packages = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    return _MODELS, *(folder for place in packages if (folder := Path(place) / "models").is_dir())
 
 
 def declared_table(full_name: str) -> "Table":

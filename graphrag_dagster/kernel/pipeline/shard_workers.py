@@ -22,8 +22,8 @@ from graphrag_dagster.kernel.common.worker_processes import sigint_ignored
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
 from graphrag_dagster.kernel.models.model_costs import Budget
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.garbage_collection import defer_collection
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.staging import Staging
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
@@ -106,7 +106,6 @@ def make_shard(assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> 
     try:
         with listening(messages):
             made = _work(assignment, factory)(rows)
-        _provider(assignment).keep_paces()
         staging = assignment.staging
         return ShardResult(
             {name: staging.put(frame) for name, frame in made.items()} if staging else made, messages.said

@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.common.progress import say, stage
 from graphrag_dagster.kernel.common.worker_processes import available_processors
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.shard_workers import (
     Assignment,
     Died,
