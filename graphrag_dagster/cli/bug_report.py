@@ -17,7 +17,7 @@ from graphrag_dagster.cli.console import number
 from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, installed_plugins
+from graphrag_dagster.kernel.catalogue.registry import installed_plugins
 from graphrag_dagster.kernel.common.printable import os_error_message, plural
 from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.documents.documents import unread_files
@@ -26,6 +26,7 @@ from graphrag_dagster.kernel.settings.credentials import names_a_key, redact
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _DISTRIBUTION = "graphrag-dagster"
 #: Those whose version has explained a fault before, or decides what is computed.

@@ -7,10 +7,10 @@ import polars as pl
 from dagster import ConfigurableIOManager, DataVersion, InputContext, OutputContext, ResourceDependency
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.pipeline.result_display import stored_at
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 
 class WarehouseIOManager(ConfigurableIOManager):

@@ -9,7 +9,7 @@ from graphrag_dagster.cli.commands.ask_commands import answer_parts, answer_tree
 from graphrag_dagster.cli.console import OUT
 from graphrag_dagster.cli.result import say
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source, Statement, entity, facts, section
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
+from graphrag_dagster.kernel.storage.queries import Query
 from graphrag_dagster.kernel.text.evidence import Row, Triple, Words
 
 WORDS = Words(

@@ -12,7 +12,6 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models import batch_queue as batching
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.resources.dagster_instance import instance
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home

@@ -41,7 +41,7 @@ from graphrag_dagster.kernel.questions.context.answer import (
 )
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.kernel.text.evidence import Row, Written
 
 _ROWS_SHOWN, _LONGEST_SHOWN = 12, 90

@@ -14,6 +14,7 @@ from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import CorpusError, EndpointError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.documents.documents import read_corpus
 from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, api_of, refresh_all
 from graphrag_dagster.kernel.models.cache.cache_database import (
     database_at,
@@ -134,7 +135,7 @@ def _check_unchanged(corpus: str) -> None:
     if corpus not in store.names():
         raise CorpusError(f"there is no corpus {corpus!r} any more; to delete all it used, add --everything")
     seen = warehouse.read_if_present(tables.FILES, corpus)
-    if seen is None or not _contents(seen).equals(_contents(store.read(corpus).files)):
+    if seen is None or not _contents(seen).equals(_contents(read_corpus(store, corpus).files)):
         raise CorpusError(
             f"the folder of {corpus} has changed since it was indexed; index it first, or add --everything"
         )

@@ -13,6 +13,7 @@ import polars as pl
 import typer
 from rich.text import Text
 
+from graphrag_dagster.apps.planning.doctor import asks_models, examine, remember, verdict
 from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.result import Frame, Part, Result
@@ -30,7 +31,6 @@ from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, LLMC
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-from graphrag_dagster.kernel.models.probing.doctor import asks_models, examine, remember, verdict
 from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 from pydantic import Field, field_validator, model_validator
 
-from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.kernel.common.file_limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.kernel.settings.section import PositiveInt, Section
 
 

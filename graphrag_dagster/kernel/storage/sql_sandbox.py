@@ -15,14 +15,14 @@ from typing import IO, Any, cast
 
 import duckdb
 
-from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.documents.column_roles import make_unique
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query, QueryError, QueryRows
+from graphrag_dagster.errors import QueryError, QuestionError
+from graphrag_dagster.kernel.common.printable import make_unique
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, is_damage, missing_column, missing_table
 from graphrag_dagster.kernel.storage.published import Published, reading
+from graphrag_dagster.kernel.storage.queries import Query, QueryRows
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, command_making
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Column, EngineNames
 
 

@@ -61,7 +61,7 @@ BROKEN = {
     ),
     "lost": (
         f"{MADE}BAD = way('lost', tables=('corpus.poems',))",
-        "lost: there is no table 'corpus.poems'; use one of imports.entities, ",
+        "lost: there is no table 'corpus.poems'; use one of corpus.document_metadata, ",
     ),
     "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
 }

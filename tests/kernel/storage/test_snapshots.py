@@ -25,7 +25,6 @@ from graphrag_dagster.cli.result import show
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import HeldError, WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
@@ -47,6 +46,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_contents import can_copy
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT
 from graphrag_dagster.kernel.storage.sql_sandbox import run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
+from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
 from support.corpora import write_corpus
 from support.damage import holed, put_back_if_torn
 from support.disks import files_of_at_most

@@ -10,7 +10,7 @@ from rich.text import Text
 from graphrag_dagster.apps.interchange.import_proposal import Proposal, propose
 from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.pipeline.corpus_deletion import derived_paths
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore

@@ -10,11 +10,11 @@ from graphrag_dagster.cli.console import number
 from graphrag_dagster.cli.options import Target
 from graphrag_dagster.cli.result import Part, Result, facts_table
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges
 from graphrag_dagster.kernel.pipeline.index_status import Status, status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 from graphrag_dagster.resources.unfinished_index import unfinished_index
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from graphrag_dagster.apps.planning.load_probes import context_length
 from graphrag_dagster.errors import EndpointError, VectorLengthError
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
@@ -18,6 +19,9 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     set_capabilities,
 )
 from graphrag_dagster.kernel.models.probing.capability_probes import (
+    ENTITY_MODEL,
+    RELATION_MODEL,
+    RERANKER,
     ProbeFinding,
     Unusable,
     first_contact,
@@ -26,17 +30,12 @@ from graphrag_dagster.kernel.models.probing.capability_probes import (
     output_limit,
     reasoning,
 )
-from graphrag_dagster.kernel.models.probing.load_probes import context_length
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 
 Verdict = Literal["ready", "usable", "unusable"]
 Probe = Callable[[], Awaitable[list[ProbeFinding]]]
 
-#: The probe of what reranks, which may be no model at an endpoint.
-RERANKER = "reranker"
-#: The probes of the models that extract, where these are on this machine.
-ENTITY_MODEL, RELATION_MODEL = "entity model", "relation model"
 #: Without these nothing good comes of a run.
 _NEEDED = frozenset(
     {

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import with_graph_examples
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings

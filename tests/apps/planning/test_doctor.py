@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graphrag_dagster.apps.planning.doctor import examine, verdict
 from graphrag_dagster.cli.commands.doctor_commands import doctor
 from graphrag_dagster.cli.result import show
 from graphrag_dagster.errors import EndpointError
@@ -18,7 +19,6 @@ from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, capabilities_of
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-from graphrag_dagster.kernel.models.probing.doctor import examine, verdict
 from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
