@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 _FIRST_WAIT, _LONGEST_BACKOFF = 0.5, 30.0
 _MAX_CONSECUTIVE_FAILURES = 8
-_STEPS = 8
-_LONGEST_OUTAGE_SECONDS = 900.0
-#: Seconds between two looks at a server that is loading, where it does not say when to ask again.
-_LOADING_STEPS = (2.0, 5.0, 10.0, 15.0)
+#: Doublings of a wait.
+_MOST_DOUBLINGS = 8
 #: Seconds after which an answer that still comes piece by piece is given up.
 _LONGEST_ANSWER = 7200.0
 _jitter = random.SystemRandom()
@@ -105,11 +103,11 @@ class Connection:
         self._first_wait = first_wait
         self._answered_at: float | None = None
         self._failures = 0
+        #: Seconds for which an endpoint is waited for that is busy, or loads its model.
+        self.patience = 1800.0
+        self._waits_told = -math.inf
         #: When the credit ran out, and what was said.
-        self._out_of_credit: tuple[float, str] | None = None
-        #: Seconds for which a server that is loading its model is waited for.
-        self.loading_seconds = 1800.0
-        self._loading_told = -math.inf
+        self._out_of_credit = (-math.inf, "")
 
     @property
     def url(self) -> str:
@@ -149,13 +147,14 @@ class Connection:
             EndpointError: the endpoint cannot be used at all, or is busy for too long.
         """
         tries = tries or Tries()
-        limits, begun, failures, busy, loading = self.limits(), time.monotonic(), 0, 0, 0
+        limits, begun, failures, waits = self.limits(), time.monotonic(), 0, 0
         with pending_call(what, tries.task) as call:
             while True:
-                ticket = await limits.enter(tokens, first=first or failures + busy + loading > 0)
+                ticket = await limits.enter(tokens, first=first or failures + waits > 0)
                 used: int | None = 0
                 try:
-                    self._refuse_without_credit(begun)
+                    if begun <= self._out_of_credit[0]:
+                        raise OutOfCredit(self._out_of_credit[1])
                     with allow_sending():
                         call.sent = True
                         found = await self._try_once(send, what, tries)
@@ -164,28 +163,24 @@ class Connection:
                         limits.on_answer()
                         self._answered_at, self._failures = time.monotonic(), 0
                         return Arrived(found, self._answered_at - ticket.begun)
-                    if found.too_many or found.silent:
+                    if found.busy or found.silent:
                         limits.on_overload(ticket)
                 finally:
                     call.sent = False
                     limits.leave(ticket, used)
-                if found.loading:
-                    self._check_loading(begun, found)
-                    limits.pause(self._loading_pause(found, loading))
-                    loading += 1
-                    check_may_send()
-                    continue
-                if found.too_many and found.again:
-                    self._check_outage(begun, found)
-                    busy += 1
-                elif not self._should_retry(found, failures):
+                if found.busy:
+                    self._check_patience(begun, found)
+                    waits += 1
+                # Silence costs the whole time limit: it is met with one more try.
+                elif found.again and failures < (min(self._retries, 1) if found.silent else self._retries):
+                    failures += 1
+                else:
                     if isinstance(found.error, OutOfCredit):
+                        # Nothing is sent that was waiting by then.
                         self._out_of_credit = time.monotonic(), str(found.error)
                     raise self._final_error(found)
-                else:
-                    failures += 1
                 check_may_send()
-                await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
+                await self._pause(limits, found, failures + waits)
 
     def limits(self) -> Limits:
         """The limits of the model on the running loop, as the settings have them."""
@@ -212,50 +207,25 @@ class Connection:
         text = self.without_key(content.decode(errors="replace"))
         return self._error_mapping.parse(text, what)
 
-    def _should_retry(self, failure: CallError, failures: int) -> bool:
-        # Silence costs the whole time limit: it is met with one more try.
-        return failure.again and failures < (min(self._retries, 1) if failure.silent else self._retries)
-
     async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
         if failure.wait is not None:
             # What the endpoint asks of one call holds for all.
             limits.pause(failure.wait)
             return
-        backoff = min(self._first_wait * 2**attempt, _LONGEST_BACKOFF)
+        backoff = min(self._first_wait * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS), _LONGEST_BACKOFF)
         await asyncio.sleep(backoff * _jitter.uniform(0.5, 1.5))
 
-    def _refuse_without_credit(self, begun: float) -> None:
-        """Calls that were waiting when the credit ran out are not sent; later ones try anew."""
-        if self._out_of_credit is not None and begun <= self._out_of_credit[0]:
-            raise OutOfCredit(self._out_of_credit[1])
-
-    def _check_outage(self, begun: float, failure: CallError) -> None:
-        """Busy is no failure, but an endpoint that answers nobody for long is unusable now."""
-        since = max(begun, self._answered_at or 0.0)
-        if time.monotonic() - since > _LONGEST_OUTAGE_SECONDS:
+    def _check_patience(self, begun: float, failure: CallError) -> None:
+        """Say that the endpoint is waited for; one that answers nobody for long is unusable now."""
+        waited = time.monotonic() - max(begun, self._answered_at or 0.0)
+        if waited >= self.patience:
+            told = f"; no answers for {waited / 60:.0f} minutes" if self.patience else ""
             raise EndpointDown(
-                f"{failure.error}; no answers for {_LONGEST_OUTAGE_SECONDS / 60:.0f} minutes. "
-                "Finished work is kept: run again when it is less busy"
+                f"{failure.error}{told}. Finished work is kept: run again when it is less busy"
             )
-
-    def _check_loading(self, begun: float, failure: CallError) -> None:
-        """Say that the server is loading, and wait for it; no model takes for ever."""
-        waited = time.monotonic() - begun
-        if waited >= self.loading_seconds:
-            told = f" after {waited / 60:.0f} minutes" if self.loading_seconds else ""
-            raise EndpointDown(
-                f"{failure.error}{told}. Finished work is kept: run again when it has loaded; the server log "
-                "shows its progress"
-            )
-        if begun - self._loading_told > self.loading_seconds:
-            self._loading_told = time.monotonic()
-            say(f"{failure.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
-
-    def _loading_pause(self, failure: CallError, before: int) -> float:
-        """Seconds until the next look, soon even where the server asks to wait long."""
-        step = _LOADING_STEPS[min(before, len(_LOADING_STEPS) - 1)]
-        step *= min(self._first_wait / _FIRST_WAIT, 1.0)
-        return step if failure.wait is None else min(failure.wait, _LONGEST_BACKOFF)
+        if time.monotonic() - self._waits_told > self.patience:
+            self._waits_told = time.monotonic()
+            say(f"{failure.error}; waiting, {self.patience / 60:.0f} minutes at most")
 
     def _final_error(self, failure: CallError) -> EndpointError:
         if isinstance(failure.error, CallFailed) and not isinstance(failure.error, Refused):

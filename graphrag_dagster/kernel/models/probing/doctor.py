@@ -76,8 +76,8 @@ async def examine(
     findings: list[ProbeFinding] = []
     for own, tasks in _models(settings):
         model = OpenAIChatModel(_with_fewer_retries(own))
-        # Who asks for a diagnosis is told that a server loads, and does not wait for it.
-        model.connection.loading_seconds = 0.0
+        # Who asks for a diagnosis is told that a server is busy, and does not wait for it.
+        model.connection.patience = 0.0
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
         findings += _label_findings(label, await _run_probes(model, settings, tasks, data))
     own = _with_fewer_retries(settings.model.for_role("embed"))
@@ -200,7 +200,7 @@ async def _embeddings(
     if not chosen.model:
         return [ProbeFinding(name, "fails", "no model is set", "set embeddings.model")]
     embedder = OpenAIEmbedder(chosen.model, own)
-    embedder.connection.loading_seconds = 0.0
+    embedder.connection.patience = 0.0
     try:
         vectors = await asyncio.to_thread(embedder.embed, ["a harbour town", "a ship at sea"])
     except EndpointError as error:

@@ -96,7 +96,7 @@ def test_a_server_that_loads_is_not_waited_for_by_the_doctor(
         corpus(home, endpoint.url)
         assert doctor("letters", as_json=True) == 1
     [first, *_] = json.loads(capsys.readouterr().out)["findings"]
-    assert "loading" in first["found"]
+    assert "Loading model" in first["found"]
     assert "run doctor again" in first["consequence"]
 
 
