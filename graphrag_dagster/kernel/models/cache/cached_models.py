@@ -8,7 +8,13 @@ from weakref import WeakKeyDictionary
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.llm_cache import reply_key, reply_keys
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
-from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, note_reply
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    ChatReply,
+    ChatRequest,
+    Listener,
+    RefusedInBatch,
+    note_reply,
+)
 from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
@@ -107,15 +113,22 @@ class CachedChatModel:
         account: where calls are booked.
         till: their prices and limits.
         gate: is awaited once, before the first request is sent; raises where the endpoint is unusable.
+        direct: asks, at its own price, what a batch came back without.
     """
 
     def __init__(
-        self, sender: Sender, account: UsageAccount, till: Till, gate: Callable[[], Awaitable[None]] = _ready
+        self,
+        sender: Sender,
+        account: UsageAccount,
+        till: Till,
+        gate: Callable[[], Awaitable[None]] = _ready,
+        direct: tuple[Sender, Till] | None = None,
     ) -> None:
         self.name = sender.settings.name
         self._sender = sender
         self._account = account
         self._till = till
+        self._direct = direct
         self._gate = gate
         self._leases = account.replies.database.leases
         self._opened: asyncio.Task[None] | None = None
@@ -192,20 +205,32 @@ class CachedChatModel:
 
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         await self.open()
-        worst = await self._till.reserve(_most_tokens(request), request.max_tokens)
+        try:
+            came = await self._send_by(self._sender, self._till, request, listen)
+        except RefusedInBatch:
+            if self._direct is None:
+                raise
+            came = await self._send_by(*self._direct, request, listen)
+        check_whole(self.name, request, came.reply.input_tokens)
+        self._seconds[key] = came.seconds
+        return came.reply
+
+    @staticmethod
+    async def _send_by(
+        sender: Sender, till: Till, request: ChatRequest, listen: Listener | None
+    ) -> ServerReply:
+        worst = await till.reserve(_most_tokens(request), request.max_tokens)
         use, tries = ModelUse(), Tries(request.task)
         try:
-            came = await self._sender.send(request, listen, tries)
+            came = await sender.send(request, listen, tries)
             paid = use_of(came.reply, tries, repeated=request.again > 0)
             use = paid if came.paid else ModelUse(cached=1)
         except BaseException as error:
             use = usage_of_lost_call(tries, error)
             raise
         finally:
-            self._till.settle(worst, request.task, use)
-        check_whole(self.name, request, came.reply.input_tokens)
-        self._seconds[key] = came.seconds
-        return came.reply
+            till.settle(worst, request.task, use)
+        return came
 
     async def open(self) -> None:
         """Make sure, once, that the endpoint is of use.
