@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from dagster import DagsterInstance, SensorResult, build_sensor_context
 
+from graphrag_dagster.automation.sensors import finished_batches
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models import batch_queue as batching
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.orchestration.automation import finished_batches
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home

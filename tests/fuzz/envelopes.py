@@ -261,8 +261,8 @@ def _asked(task: str, model: Any, settings: Any) -> object:
     from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter
     from graphrag_dagster.apps.evaluation.tasks import AnswerPair
     from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-    from graphrag_dagster.kernel.tasks import prompts
     from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer, ReportRequest, TextUnit
+    from graphrag_dagster.kernel.text import prompts
     from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater
     from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
     from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor

@@ -6,14 +6,9 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.definitions import defs
-from graphrag_dagster.errors import EndpointDown, EndpointError
-from graphrag_dagster.kernel.models.probing.endpoint_check import REPLY_FORMATS
-from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as hooks
-from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as retrying
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import (
+from graphrag_dagster.assets import step_hooks as hooks
+from graphrag_dagster.assets import step_hooks as retrying
+from graphrag_dagster.assets.step_hooks import (
     CALLS_TAG,
     CORPUS_TAG,
     TOKENS_TAG,
@@ -21,7 +16,12 @@ from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import (
     StepFailure,
     on_failure,
 )
+from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.definitions import defs
+from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.kernel.models.probing.endpoint_check import REPLY_FORMATS
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import instance as make_instance
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint
 from support.tables_of import contents

@@ -60,7 +60,7 @@ def _main(given: dict[str, Any]) -> None:
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
     from graphrag_dagster.kernel.models.model_costs import Budget, BudgetExhausted
     from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-    from graphrag_dagster.kernel.tasks import prompts
+    from graphrag_dagster.kernel.text import prompts
 
     clock, fast = time.time, given.get("fast", 0.0)
     time.time = lambda: clock() + fast

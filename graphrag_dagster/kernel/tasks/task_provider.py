@@ -17,26 +17,25 @@ from graphrag_dagster.kernel.catalogue.registry import (
     require_named,
     rerankers,
 )
-from graphrag_dagster.kernel.catalogue.tasks import SUPPORT_JUDGE, Task
 from graphrag_dagster.kernel.models.cache.llm_cache import vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, price_of
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from graphrag_dagster.kernel.catalogue.tasks import Port
+    from graphrag_dagster.kernel.catalogue.tasks import Port, Task
     from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
     from graphrag_dagster.kernel.models.cache.llm_cache import User
     from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-    from graphrag_dagster.kernel.retrieval.rerankers import Reranker
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
     from graphrag_dagster.kernel.settings.model_settings import RoleName
-    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
+    from graphrag_dagster.kernel.tasks.answering_ports import Reranker, SupportJudge
 
 #: Providers charge half the price for batches.
 _BATCH_PRICE = 0.5
@@ -176,11 +175,11 @@ class TaskProvider:
             EngineError: the settings choose a model as judge, but the search engine uses none.
         """
         from graphrag_dagster.kernel.models.local_embedders import shared_static
-        from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
+        from graphrag_dagster.kernel.tasks.support_by_words import JudgeByWords
 
         search = self.settings.search
         if search.support == "nli":
-            from graphrag_dagster.kernel.models.local_models import shared_entailment
+            from graphrag_dagster.kernel.tasks.support_by_entailment import shared_entailment
 
             return shared_entailment(search.support_model or "")
         if search.support == "words":

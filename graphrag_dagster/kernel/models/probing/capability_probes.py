@@ -22,6 +22,11 @@ from graphrag_dagster.kernel.models.probing.endpoint_check import (
     some_names,
 )
 
+#: The probe of what reranks, which may be no model at an endpoint.
+RERANKER = "reranker"
+#: The probes of the models that extract, where these are on this machine.
+ENTITY_MODEL, RELATION_MODEL = "entity model", "relation model"
+
 Outcome = Literal["works", "fallback", "fails", "skipped"]
 _CUT_AT = 5
 _TOKENS_OVER = 2

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask_typed
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.cache_user import CacheUser
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.postgres_server import PostgresServer

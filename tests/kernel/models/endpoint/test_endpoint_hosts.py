@@ -11,11 +11,11 @@ from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.models.batch_api import read_result
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 from graphrag_dagster.kernel.models.endpoint.rate_limits import retry_after, wait_words
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.listening import Heard
 

@@ -12,8 +12,8 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatReques
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
 from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support import virtual_time
 from support.endpoint import Fault, ScriptedEndpoint
