@@ -105,30 +105,7 @@ def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
         "descriptions were joined as they are: see description_problem": problems,
         "reports were written by the extractive engine: see problem": reports.height,
     }
-    return [
-        *(f"{count:,} {what}" for what, count in counted.items() if count),
-        *_truncated_prompt_lines(corpus),
-    ]
-
-
-def _truncated_prompt_lines(corpus: str) -> list[str]:
-    """What a server read only in part, and the mend."""
-    cache = own_database_if_made()
-    if cache is None:
-        return []
-    parts = UsageLog(cache).truncated_prompts(corpus)
-    if not parts:
-        return []
-    # What an index without a model does not need.
-    from graphrag_dagster.kernel.models.cache.cached_models import SERVE_MORE
-
-    return [
-        f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "
-        f"{one.arrived:,} of up to {one.sent:,} tokens, the rest was left out without a word. Their replies "
-        f"are not cached, and are asked for again by the next index; before that {SERVE_MORE}, or have "
-        f"sizes set that fit: graphrag-dagster doctor {corpus} --fix"
-        for one in parts
-    ]
+    return [f"{count:,} {what}" for what, count in counted.items() if count]
 
 
 #: Whose rows count mended replies, the column that does, and what such rows are called.
