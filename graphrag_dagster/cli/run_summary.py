@@ -100,7 +100,7 @@ def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
     counted = {
         "text units are quarantined: see extraction.unit_ledger and extraction.quarantine": units.height,
         "gleanings failed: see extraction.quarantine": gleanings.height,
-        "types of entities were left to rules: see problem in extraction.typings": untyped.height,
+        "entities were left without a type: see problem in extraction.typings": untyped.height,
         "pairs of names are left open: see problem in resolution.decisions": unruled.height,
         "descriptions were joined as they are: see description_problem": problems,
         "reports were written by the extractive engine: see problem": reports.height,

@@ -162,7 +162,7 @@ def strict_schema(shape: type[BaseModel]) -> tuple[dict[str, Any], bool]:
 
     Every object is closed and all its properties are required; an object with free keys cannot be strict.
     """
-    schema = shape.model_json_schema()
+    schema = shape.model_json_schema(mode="serialization")
     return schema, _close(schema)
 
 
