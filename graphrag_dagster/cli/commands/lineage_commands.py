@@ -145,44 +145,24 @@ def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
     entities, relationships = found.entities, found.relationships
     ends = pl.format("{} – {}", "source", "target")
     kept = ~pl.col("gone")
-    shown = [
-        pl.when(pl.col(kind) > 0).then(pl.format(f"{kind} {{}}", kind)).alias("shown")
-        for kind in ("entities", "relationships", "claims", "reports", "degrees")
-    ]
-    yield "entities that go", entities.filter("gone").select("title", "type", "instances", "entity_id")
-    yield (
-        "entities with fewer instances",
-        entities.filter(kept).select("title", "instances", "instances_after", "redescribed", "entity_id"),
-    )
+    units = ("text_units", "text_units_after")
+    yield "entities that go", entities.filter("gone").select("title", "type", "text_units", "entity_id")
+    yield "entities in fewer text units", entities.filter(kept).select("title", *units, "entity_id")
     yield (
         "relationships that go",
-        relationships.filter("gone").select(
-            relationship=ends, weight="weight", relationship_id="relationship_id"
-        ),
+        relationships.filter("gone").select(ends.alias("relationship"), "text_units", "relationship_id"),
     )
     yield (
-        "relationships that lose weight",
-        relationships.filter(kept).select(
-            ends.alias("relationship"), "weight", "weight_after", "redescribed", "relationship_id"
-        ),
+        "relationships in fewer text units",
+        relationships.filter(kept).select(ends.alias("relationship"), *units, "relationship_id"),
     )
     yield "claims that go", found.claims.filter("gone").select("description", "claim_id")
-    yield (
-        "claims with fewer instances",
-        found.claims.filter(kept).select(
-            "description", "instances", "instances_after", "redescribed", "claim_id"
-        ),
-    )
+    yield "claims in fewer text units", found.claims.filter(kept).select("description", *units, "claim_id")
     yield (
         "communities that lose members",
         found.communities.select("level", "size", "size_after", "title", "community_id"),
     )
-    yield (
-        "reports that show any of it",
-        found.reports.select(
-            "level", "title", pl.concat_str(shown, separator=", ", ignore_nulls=True), "report_id"
-        ),
-    )
+    yield "reports that show any of it", found.reports.select("level", "title", "shown", "report_id")
     yield (
         "summaries that tell of it",
         found.summaries.select("title", "engine", "triples", "lost", "community_id"),

@@ -60,7 +60,7 @@ def open_rows(warehouse: Warehouse, corpus: str) -> Iterator["TableRows"]:
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Rows of the tables of one corpus over an open connection; see :class:`core.lineage.rows.Rows`."""
+    """Rows of the tables of one corpus over an open connection; see :class:`.LineageRows`."""
 
     reader: Reader
 
@@ -71,14 +71,16 @@ class TableRows:
     def of(
         self, table: str, column: str, values: Iterable[str], columns: Sequence[str] = (), /
     ) -> pl.DataFrame:
-        """Return the rows whose column has one of the values."""
+        """Return the rows whose column has one of the values, or of whose list one is."""
         keys = pl.Series("value", values, dtype=pl.String)
         if keys.is_empty():
             return self._empty(table, columns)
         self.reader.connection.register("wanted", keys.to_frame().to_arrow())
         try:
-            condition = f'and "{column}" in (select value from wanted)'
-            return self._select(table, columns, condition)
+            is_list = declared_table(table).column(column).type.endswith("[]")
+            wanted = f'list_has_any("{column}", (select list(value) from wanted))'
+            among = wanted if is_list else f'"{column}" in (select value from wanted)'
+            return self._select(table, columns, f"and {among}")
         finally:
             self.reader.connection.unregister("wanted")
 

@@ -22,7 +22,7 @@ class LineageRows(Protocol):
     def of(
         self, table: str, column: str, values: Iterable[str], columns: Sequence[str] = (), /
     ) -> pl.DataFrame:
-        """Return the rows whose column has one of the values, in key order.
+        """Return the rows whose column has one of the values, or a list with one of them, in key order.
 
         Columns: the given ones, default all.
         """
