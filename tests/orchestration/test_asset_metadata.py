@@ -5,9 +5,9 @@ import dagster as dg
 
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.steps import STEPS
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import instance
 
 
 def definition_of(key: dg.AssetKey) -> dict[str, Any]:

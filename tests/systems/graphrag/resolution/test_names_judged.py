@@ -9,8 +9,8 @@ import pytest
 from dagster import AssetKey
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import instance
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.scripted_names import pairs_in, ruling_reply
