@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.text.evidence import Told
 
 _SHOWN, _TEXT = 5, 200
 _ROWS = 10
-_UNTOLD = {
+_HIDDEN_FACTS = {
     "human_readable_id",
     "document_id",
     "start_char",
@@ -58,7 +58,7 @@ def show_why(
         WarehouseError: the corpus has not been indexed.
     """
     if kind not in WHY_KINDS:
-        raise QuestionError(f"{kind!r} is nothing to ask about; choose {', '.join(WHY_KINDS)}")
+        raise QuestionError(f"{kind!r} is not a kind of row; choose {', '.join(WHY_KINDS)}")
     step = why(Warehouse(), name, kind, row, None if everything else _SHOWN)
     tree = Tree(_line(step), guide_style="dim")
     _grow(tree, step)
@@ -106,10 +106,10 @@ def _grow(tree: Tree, step: LineageStep) -> None:
 
 
 def _line(step: LineageStep) -> str:
-    told = ", ".join(
-        f"{key} {_format_value(value)}" for key, value in step.facts.items() if key not in _UNTOLD
+    listed = ", ".join(
+        f"{key} {_format_value(value)}" for key, value in step.facts.items() if key not in _HIDDEN_FACTS
     )
-    facts = f" [dim]{escape(told)}[/]" if told else ""
+    facts = f" [dim]{escape(listed)}[/]" if listed else ""
     identity = f" [dim]{escape(step.id)}[/]" if step.id else ""
     if step.kind == "text_unit":
         span = f"characters {step.facts.get('start_char', '?')}–{step.facts.get('end_char', '?')}"
@@ -148,7 +148,7 @@ def _count_table(found: Impact) -> Frame:
     ]
     rows.append(("reports that show any of it", None, counts["reports_holding"], totals["reports"]))
     if totals["summaries"]:
-        rows.append(("summaries that tell of it", None, counts["summaries_again"], totals["summaries"]))
+        rows.append(("summaries that mention it", None, counts["summaries_again"], totals["summaries"]))
     rows += [
         ("answers that cite it", None, counts["answers_citing"], totals["answers"]),
         ("at most written again: descriptions", None, counts["descriptions_again"], None),
@@ -180,7 +180,7 @@ def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
     )
     yield "reports that show any of it", found.reports.select("level", "title", "shown", "report_id")
     yield (
-        "summaries that tell of it",
+        "summaries that mention it",
         found.summaries.select("title", "engine", "triples", "lost", "community_id"),
     )
     yield (
