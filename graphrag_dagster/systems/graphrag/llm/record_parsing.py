@@ -90,7 +90,7 @@ class TupleParse:
 
 
 def parse_tuples(reply: str, *, claims: bool = False, labelled: bool = False) -> TupleParse:
-    """Read the records of one reply (spec_graphrag §3). Never raises and never drops a record.
+    """Read the records of one reply (paper, Appendix E.1). Never raises and never drops a record.
 
     Args:
         reply: the visible reply.
