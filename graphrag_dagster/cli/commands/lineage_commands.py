@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.text.evidence import Told
 
 _SHOWN, _TEXT = 5, 200
 _ROWS = 10
-_UNTOLD = {
+_HIDDEN_FACTS = {
     "human_readable_id",
     "document_id",
     "start_char",
@@ -58,7 +58,7 @@ def show_why(
         WarehouseError: the corpus has not been indexed.
     """
     if kind not in WHY_KINDS:
-        raise QuestionError(f"{kind!r} is nothing to ask about; choose {', '.join(WHY_KINDS)}")
+        raise QuestionError(f"{kind!r} is not a kind of row; choose {', '.join(WHY_KINDS)}")
     step = why(Warehouse(), name, kind, row, None if everything else _SHOWN)
     tree = Tree(_line(step), guide_style="dim")
     _grow(tree, step)
@@ -106,10 +106,10 @@ def _grow(tree: Tree, step: LineageStep) -> None:
 
 
 def _line(step: LineageStep) -> str:
-    told = ", ".join(
-        f"{key} {_format_value(value)}" for key, value in step.facts.items() if key not in _UNTOLD
+    listed = ", ".join(
+        f"{key} {_format_value(value)}" for key, value in step.facts.items() if key not in _HIDDEN_FACTS
     )
-    facts = f" [dim]{escape(told)}[/]" if told else ""
+    facts = f" [dim]{escape(listed)}[/]" if listed else ""
     identity = f" [dim]{escape(step.id)}[/]" if step.id else ""
     if step.kind == "text_unit":
         span = f"characters {step.facts.get('start_char', '?')}–{step.facts.get('end_char', '?')}"
@@ -148,7 +148,7 @@ def _count_table(found: Impact) -> Frame:
     ]
     rows.append(("reports that show any of it", None, counts["reports_holding"], totals["reports"]))
     if totals["summaries"]:
-        rows.append(("summaries that tell of it", None, counts["summaries_again"], totals["summaries"]))
+        rows.append(("summaries that mention it", None, counts["summaries_again"], totals["summaries"]))
     rows += [
         ("answers that cite it", None, counts["answers_citing"], totals["answers"]),
         ("at most written again: descriptions", None, counts["descriptions_again"], None),
@@ -159,26 +159,22 @@ def _count_table(found: Impact) -> Frame:
 
 def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
     entities, relationships, kept = found.entities, found.relationships, ~pl.col("gone")
-    ends = pl.format("{} – {}", "source", "target").alias("relationship")
-    after = ("instances", "instances_after", "redescribed")
-    shown = [
-        pl.when(pl.col(kind) > 0).then(pl.format(f"{kind} {{}}", kind)).alias("shown")
-        for kind in ("entities", "relationships", "claims", "reports", "degrees")
-    ]
-    yield "entities that go", entities.filter("gone")["title", "type", "instances", "entity_id"]
-    yield "entities with fewer instances", entities.filter(kept)["title", *after, "entity_id"]
-    yield "relationships that go", relationships.filter("gone").select(ends, "weight", "relationship_id")
-    lighter = relationships.filter(kept).select(
-        ends, "weight", "weight_after", "redescribed", "relationship_id"
+    ends, units = (
+        pl.format("{} – {}", "source", "target").alias("relationship"),
+        ("text_units", "text_units_after"),
     )
-    yield "relationships that lose weight", lighter
+    yield "entities that go", entities.filter("gone")["title", "type", "text_units", "entity_id"]
+    yield "entities in fewer text units", entities.filter(kept)["title", *units, "entity_id"]
+    gone = relationships.filter("gone").select(ends, "text_units", "relationship_id")
+    yield "relationships that go", gone
+    fewer = relationships.filter(kept).select(ends, *units, "relationship_id")
+    yield "relationships in fewer text units", fewer
     yield "claims that go", found.claims.filter("gone")["description", "claim_id"]
-    yield "claims with fewer instances", found.claims.filter(kept)["description", *after, "claim_id"]
+    yield "claims in fewer text units", found.claims.filter(kept)["description", *units, "claim_id"]
     smaller = found.communities["level", "size", "size_after", "title", "community_id"]
     yield "communities that lose members", smaller
-    told = pl.concat_str(shown, separator=", ", ignore_nulls=True)
-    yield "reports that show any of it", found.reports.select("level", "title", told, "report_id")
+    yield "reports that show any of it", found.reports["level", "title", "shown", "report_id"]
     summaries = found.summaries["title", "engine", "triples", "lost", "community_id"]
-    yield "summaries that tell of it", summaries
+    yield "summaries that mention it", summaries
     answers = found.answers["question", "method", "citations", "shown", "answer_id"]
     yield "answers that cite it or were shown it", answers

@@ -2,7 +2,7 @@
 
 ``check_first`` is the paper's order: before each continuation the model is asked whether anything is
 missing. ``continue_first`` is that of its code: continue, and ask only between two continuations, so that
-one round asks nothing (spec_graphrag §3). ``unchecked`` never asks and makes all continuations.
+one round asks nothing (paper A.2). ``unchecked`` never asks and makes all continuations.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Entities, relationships and claims by a model (paper §3.1.2, Appendix E.1; spec_graphrag §3)."""
+"""Entities, relationships and claims by a model (paper §3.1.2, Appendix E.1)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
