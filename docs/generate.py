@@ -19,8 +19,8 @@ from graphrag_dagster.kernel.pipeline.sql_models.loader import MANIFEST, Manifes
 from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
 from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
 from graphrag_dagster.kernel.settings.section import NamedChoice
-from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.service.explorer import PAGE
 
 DOCS = Path(__file__).parent

@@ -7,11 +7,12 @@ import polars as pl
 import pytest
 from dagster import DagsterInstance, SensorResult, build_sensor_context
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models import batch_queue as batching
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 from graphrag_dagster.orchestration.automation import finished_batches
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -197,7 +198,7 @@ def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
     run: Run, modelled: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     direct = contents(Warehouse(), "coast")
-    paid = Warehouse().read(tables.MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
+    paid = Warehouse().read(MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
     whole = paid["usd"].sum()
     monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "another.sqlite"))
     monkeypatch.setattr(batching, "QUIET_SECONDS", 0.1)
@@ -223,5 +224,5 @@ def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
     assert code == 0, err
     assert requested
     assert contents(Warehouse(), "coast") == direct
-    batched = Warehouse().read(tables.MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
+    batched = Warehouse().read(MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
     assert batched["usd"].sum() == pytest.approx(whole / 2)

@@ -6,8 +6,8 @@ import pytest
 from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.cli.commands.corpus.show_commands import print_files, print_unread, unread_rows
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import describe_files
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 from support.corpora import write_corpus
 

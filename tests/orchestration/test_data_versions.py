@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
-from graphrag_dagster.kernel.tables import Tables
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.orchestration.assets import assets_of
 from graphrag_dagster.orchestration.composition import compose
 

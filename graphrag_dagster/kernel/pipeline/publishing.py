@@ -8,7 +8,6 @@ from typing import Any
 from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterEventType, DagsterInstance
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.model_costs import ModelUse
@@ -31,8 +30,9 @@ from graphrag_dagster.kernel.storage.published import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import MODEL_USAGE, Table, Tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
+from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS, MODEL_USAGE, RUN_USAGE
 from graphrag_dagster.kernel.tasks.task_provider import shown_use
 
 _CODE_VERSION = "dagster/code_version"
@@ -151,8 +151,8 @@ def _last(instance: DagsterInstance, key: AssetKey, corpus: str) -> AssetMateria
     return records[0].asset_materialization if records else None
 
 
-_INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *tables.ACCOUNTS})
-_RUN_USAGE = next(model.query for model in our_models() if model.table == tables.RUN_USAGE)
+_INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *ACCOUNTS})
+_RUN_USAGE = next(model.query for model in our_models() if model.table == RUN_USAGE)
 
 
 def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:

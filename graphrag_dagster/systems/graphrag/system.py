@@ -277,6 +277,10 @@ SYSTEM = System(
         }
     ),
     profiles=MappingProxyType({"paper": _PAPER}),
+    tables=(
+        "graphrag_dagster.systems.graphrag.tables:TABLES",
+        "graphrag_dagster.systems.graphrag.resolution.tables:TABLES",
+    ),
     stages=_STAGES,
     pipeline="graphrag_dagster.systems.graphrag.pipeline:STEPS",
     rules="graphrag_dagster.systems.graphrag.index.index_checks:RULES",

@@ -14,11 +14,11 @@ import duckdb
 import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 from support.gone import traces
 from support.shared import REPOSITORY

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.common.state_comparison import Change
@@ -18,7 +17,8 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Tables
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.orchestration.assets import assets_of
 from graphrag_dagster.orchestration.composition import compose
 from support.corpora import write_corpus

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish, published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, FILES
 from support.commands import Run
 
 

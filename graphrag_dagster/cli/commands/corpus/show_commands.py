@@ -11,7 +11,6 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.console import OUT, markdown, number, print_json, table_of
 from graphrag_dagster.errors import GraphragError, QuestionError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import os_error_message, plural
 from graphrag_dagster.kernel.documents.documents import describe_files, partly_read_files, unread_files
 from graphrag_dagster.kernel.questions.document_filters import level_of
@@ -19,10 +18,14 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,
 )
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES, DECISIONS
+from graphrag_dagster.systems.graphrag.tables import QUARANTINE
 
 
 def unread_rows(files: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -135,10 +138,10 @@ def show_corpus(
         summary = reader.read(tables.CORPUS_SUMMARY)
         sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
-        quarantine = reader.read(tables.QUARANTINE)
+        quarantine = reader.read(QUARANTINE)
         ledger = reader.read(tables.UNIT_LEDGER)
         found = reader.read(tables.FILES)
-        account = reader.read(tables.IMPORT_ACCOUNT)
+        account = reader.read(IMPORT_ACCOUNT)
         names = name_figures(reader)
     if as_json:
         print_json(
@@ -194,7 +197,7 @@ def _show_files(name: str, *, as_json: bool) -> None:
 
 def name_figures(reader: Reader) -> dict[str, Any] | None:
     """Return how many names were joined and are open, and decisions without effect; None in older indexes."""
-    aliases, decisions = reader.read_if_present(tables.ALIASES), reader.read_if_present(tables.DECISIONS)
+    aliases, decisions = reader.read_if_present(ALIASES), reader.read_if_present(DECISIONS)
     if aliases is None or decisions is None:
         return None
     joined = aliases.group_by("entity").agg(pl.col("name").n_unique()).filter(pl.col("name") > 1)

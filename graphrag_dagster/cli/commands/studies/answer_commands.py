@@ -3,6 +3,7 @@
 import polars as pl
 from rich.markup import escape
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
 from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
@@ -16,7 +17,6 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import ANSWERS
 
 _COUNTED = ("answers", "refused", "statements", "partly_supported", "unsupported", "removed_citations")
 

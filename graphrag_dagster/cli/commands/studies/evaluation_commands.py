@@ -39,10 +39,11 @@ from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import EVALUATED, repaired_line, repaired_rows, usage_rows, usage_table
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.erasure import report_folder
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET
 from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
     CROSS_IN_SHORT,
@@ -284,7 +285,7 @@ def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:
         "text units": tables.TEXT_CHUNKS,
         "entities": tables.ENTITIES,
         "reports": tables.REPORT_EMBEDDINGS,
-        "context nodes": tables.CONTEXT_NODES,
+        "context nodes": CONTEXT_NODES,
     }
     found = {called: warehouse.read_if_present(table, name) for called, table in counted.items()}
     vectors = {called: 0 if frame is None else len(frame) for called, frame in found.items()}

@@ -24,7 +24,7 @@ from dagster import (
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
