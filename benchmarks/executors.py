@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from dagster import DagsterInstance
 
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.executors import EXECUTOR
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.executors import EXECUTOR
 from support.corpora import write_corpus
 from support.tables_of import contents
 

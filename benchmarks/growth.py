@@ -37,11 +37,11 @@ RUN = """
 import json
 if __name__ == "__main__":
     # As the command does, before anything else is loaded.
-    from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import share_malloc_arena
+    from graphrag_dagster.kernel.pipeline.garbage_collection import share_malloc_arena
     share_malloc_arena()
     from dagster import DagsterEventType as Kind
     from graphrag_dagster.cli.job_runner import run_job
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+    from graphrag_dagster.resources.dagster_instance import instance
     run = run_job("measured").run_id
     with instance() as opened:
         begun, done = (

@@ -19,7 +19,7 @@ from contextlib import suppress
 
 import polars as pl
 
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
+from graphrag_dagster.kernel.pipeline.garbage_collection import (
     defer_collection,
     share_malloc_arena,
 )

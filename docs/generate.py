@@ -1,4 +1,4 @@
-"""Writes what is made from the code: reference pages, what is known of SQL models, types of the explorer's page."""
+"""Writes what is made from the code: reference pages, the schema of the SQL models, types of the explorer's page."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,8 +14,10 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
+from graphrag_dagster.dbt_like_sql.loader import load_models
+from graphrag_dagster.dbt_like_sql.schema import schema_yml
+from graphrag_dagster.kernel.catalogue.registry import model_folders
 from graphrag_dagster.kernel.common.state_comparison import flatten
-from graphrag_dagster.kernel.pipeline.sql_models.loader import MANIFEST, Manifest, load_models
 from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
 from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
 from graphrag_dagster.kernel.settings.section import NamedChoice
@@ -181,7 +183,7 @@ _NAMES_BEGIN, _NAMES_END = "<!-- made by docs/generate.py -->", "<!-- end -->"
 def project_page() -> str:
     """The page on projects, in which the names that the component adds are those of the definitions."""
     from graphrag_dagster.definitions import defs
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+    from graphrag_dagster.resources.dagster_keys import CORPUS
 
     def listed(names: Iterable[str]) -> str:
         return ", ".join(f"`{name}`" for name in names)
@@ -203,9 +205,10 @@ def project_page() -> str:
     return f"{before}{_NAMES_BEGIN}\n{table}\n{_NAMES_END}{after}"
 
 
-def sql_manifest() -> str:
-    """The SQL models, each checked against the declared tables, with the lineage of their columns."""
-    return Manifest.of(load_models()).text()
+def sql_schema() -> str:
+    """The tables that SQL models make, each model checked against its table."""
+    ours = model_folders()[0]
+    return schema_yml(model.table for model in load_models() if model.file.is_relative_to(ours))
 
 
 MADE = {
@@ -214,7 +217,7 @@ MADE = {
     DOCS / "reference" / "commands.md": command_reference,
     DOCS / "reference" / "http.md": http_reference,
     PROJECT: project_page,
-    MANIFEST: sql_manifest,
+    model_folders()[0] / "schema.yml": sql_schema,
     PAGE / "js" / "api.d.ts": api_types,
 }
 

@@ -25,7 +25,7 @@ def __getattr__(name: str) -> Any:
 
         return Filters
     if name == "GraphRagComponent":
-        from graphrag_dagster.orchestration.component import GraphRagComponent
+        from graphrag_dagster.component import GraphRagComponent
 
         return GraphRagComponent
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

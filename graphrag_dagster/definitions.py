@@ -2,7 +2,7 @@
 
 from dagster import Definitions
 
-from graphrag_dagster.kernel.pipeline.orchestration.executors import chosen_executor
-from graphrag_dagster.orchestration.composition import compose
+from graphrag_dagster.component import compose
+from graphrag_dagster.resources.executors import chosen_executor
 
 defs = Definitions.merge(compose(), Definitions(executor=chosen_executor()))

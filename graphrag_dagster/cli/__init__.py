@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.cli.signals import STOPPED, Stop
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
+from graphrag_dagster.kernel.pipeline.garbage_collection import (
     defer_collection,
     share_malloc_arena,
 )

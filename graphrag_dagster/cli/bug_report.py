@@ -13,7 +13,8 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster import __version__
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import number
+from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.catalogue.registry import installed_plugins
 from graphrag_dagster.kernel.common.printable import os_error_message, plural
@@ -67,12 +68,11 @@ _SHORTEST_CREDENTIAL = 4
 _MOST_KINDS = 20
 
 
-def print_report(target: str | None, *, as_json: bool) -> None:
-    """Print what a bug report needs: versions, settings, counts and runs. Nothing is sent.
+def bug_report(target: str | None) -> Result:
+    """Return what a bug report needs: versions, settings, counts and runs. Nothing is sent.
 
     Args:
         target: the corpus to report on; default: all.
-        as_json: print the text as JSON.
 
     Raises:
         CorpusError: there is no such corpus.
@@ -80,10 +80,7 @@ def print_report(target: str | None, *, as_json: bool) -> None:
     store = CorpusStore()
     names = store.names() if target is None else [store.resolve(target)]
     report = _without_credentials("\n".join([*_machine(), *_plugins(), *_corpora(store, names)]))
-    if as_json:
-        print_json({"report": report})
-    else:
-        OUT.say(report, markup=False)
+    return Result({"report": report}, [report])
 
 
 def _without_credentials(text: str) -> str:
@@ -213,8 +210,8 @@ def _not_read(files: pl.DataFrame) -> Iterator[str]:
 def _last_run(_: CorpusStore, name: str) -> Iterator[str]:
     from dagster import DagsterEventType, RunsFilter
 
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded_instance
-    from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
+    from graphrag_dagster.assets.step_hooks import PARTITION_TAG
+    from graphrag_dagster.resources.dagster_instance import recorded_instance
 
     with recorded_instance() as instance:
         wanted = RunsFilter(tags={PARTITION_TAG: name})

@@ -14,16 +14,16 @@ from dagster import (
 from rich.markup import escape
 
 from graphrag_dagster.apps.planning.indexing_forecast import Outlook
+from graphrag_dagster.assets.step_hooks import RETRIES_TAG
 from graphrag_dagster.cli.console import ERR, OUT
 from graphrag_dagster.cli.progress_bars import span, watching
 from graphrag_dagster.cli.run_budget import RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import usage_line
 from graphrag_dagster.errors import GraphragError, WarehouseError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance, marked_as_running
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, resource_key
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collect_only_new_objects
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import RETRIES_TAG
+from graphrag_dagster.kernel.pipeline.garbage_collection import collect_only_new_objects
 from graphrag_dagster.kernel.storage.duckdb_access import keep_open
+from graphrag_dagster.resources.dagster_instance import instance, marked_as_running
+from graphrag_dagster.resources.dagster_keys import CORPUS, resource_key
 
 
 def show_outlook(before: Outlook) -> None:
@@ -60,11 +60,10 @@ def run_watched(
     budget: RunBudget | None = None,
     *,
     resources: ResourceConfig | None = None,
-    as_json: bool,
 ) -> RunOutcome:
     """Run a job for a corpus and show its progress; see :func:`run_and_summarise`."""
     with watching():
-        return run_and_summarise(name, job, budget, resources=resources, as_json=as_json)
+        return run_and_summarise(name, job, budget, resources=resources)
 
 
 def run_and_summarise(
@@ -74,7 +73,6 @@ def run_and_summarise(
     *,
     run_id: str | None = None,
     resources: ResourceConfig | None = None,
-    as_json: bool,
 ) -> RunOutcome:
     """Run a job for a corpus; where it fails, say what it has used by then.
 
@@ -85,7 +83,7 @@ def run_and_summarise(
     try:
         run_job(name, job, run_id=run_id, budget=budget, resources=resources)
     except GraphragError:
-        if (used := usage_line(name, run_id)) and not as_json:
+        if used := usage_line(name, run_id):
             OUT.say(used)
         raise
     return RunOutcome(run_id, time.monotonic() - begin)

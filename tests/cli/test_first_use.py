@@ -10,7 +10,7 @@ FIRST = """
 import sys, time
 from pathlib import Path
 import graphrag_dagster.cli as cli
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.resources.dagster_instance import instance
 
 start = Path(sys.argv[1])
 Path(f"{start}.{sys.argv[2]}").touch()

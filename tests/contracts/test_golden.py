@@ -18,8 +18,8 @@ import pytest
 
 from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_COSTS
 from graphrag_dagster.kernel.catalogue.registry import stages
-from graphrag_dagster.kernel.pipeline.orchestration import code_versions as versions
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_of_tables, code_version
+from graphrag_dagster.kernel.pipeline import code_versions as versions
+from graphrag_dagster.kernel.pipeline.code_versions import code_of_tables, code_version
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table

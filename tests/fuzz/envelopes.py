@@ -177,9 +177,9 @@ def _body(random: Random) -> tuple[str, Case]:
     kind = random.choice(list(bodies))
     body, times, headers = bodies[kind]
     status = random.choice([200, 200, 200, 201, 400, 418, 500])
-    rates = {"x-ratelimit-limit-requests": random.choice(["NaN", "-1", "1e400", "", "many", "0"])}
+    asked = {"retry-after": random.choice(["NaN", "-1", "1e400", "", "many", "0"])}
     return f"body {kind} {status}", Case(
-        random.choice(["json", "stream", "embed"]), body, status, headers | rates, times
+        random.choice(["json", "stream", "embed"]), body, status, headers | asked, times
     )
 
 

@@ -14,11 +14,11 @@ from graphrag_dagster.kernel.common.file_limits import FileLimits
 from graphrag_dagster.kernel.documents.documents import CorpusContents
 from graphrag_dagster.kernel.documents.text_units import check_units, cut_text_units
 from graphrag_dagster.kernel.models.local_embedders import shared_static
-from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.resources.io_manager import data_version
 from support.reading import read_corpus
 
 #: Less than a case may take, so that a reader which hangs is told from one that is stopped.

@@ -7,10 +7,10 @@ from dagster._core.definitions.automation_tick_evaluation_context import (
 )
 from dagster._core.definitions.events import AssetKeyPartitionKey
 
+from graphrag_dagster.assets.step_hooks import ESTIMATE_TAG
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import ESTIMATE_TAG
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import instance as make_instance
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.tables_of import contents

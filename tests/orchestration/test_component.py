@@ -14,8 +14,8 @@ from dagster._core.storage.defs_state.base import set_defs_state_storage
 from dagster.components.testing import DefsFolderSandbox, create_defs_folder_sandbox
 
 import graphrag_dagster
+from graphrag_dagster.component import GraphRagComponent
 from graphrag_dagster.definitions import defs as own_defs
-from graphrag_dagster.orchestration.component import GraphRagComponent
 from support.corpora import write_corpus
 
 REPOSITORY = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def test_the_scaffolded_file_says_all_that_can_be_said(project: DefsFolderSandbo
     assert said.keys() == GraphRagComponent.model_fields.keys()
     assert GraphRagComponent.model_validate(said).owners == ["team:search", "ada@example.org"]
     page = (REPOSITORY / "docs" / "how-to" / "dagster-project.md").read_text(encoding="utf-8")
-    assert text.replace(".orchestration.component.", ".") in page
+    assert text.replace(".component.", ".") in page
     other = project.scaffold_component(GraphRagComponent, "other", {"home": "/data"})
     assert yaml.safe_load((other / "defs.yaml").read_text(encoding="utf-8"))["attributes"] == {
         "home": "/data"

@@ -8,15 +8,15 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.assets.step_assets import assets_of
 from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.component import compose
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.table_declaration import Tables
-from graphrag_dagster.orchestration.assets import assets_of
-from graphrag_dagster.orchestration.composition import compose
+from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.io_manager import data_version
 
 TABLE = tables.TEXT_UNIT_EMBEDDINGS
 DATA_VERSION = "dagster/data_version"

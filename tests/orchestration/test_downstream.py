@@ -11,13 +11,14 @@ import duckdb
 import polars as pl
 import pytest
 
+from graphrag_dagster.component import compose
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.orchestration.composition import SnapshotsResource, WarehouseResource, compose
+from graphrag_dagster.resources.configurable import SnapshotsResource, WarehouseResource
+from graphrag_dagster.resources.dagster_keys import CORPUS
 from support.homes import copy_home
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "dagster-project.md"

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import dagster as dg
 
+from graphrag_dagster.automation.freshness import freshness, morning
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.orchestration.freshness import freshness, morning
+from graphrag_dagster.resources.dagster_instance import instance as make_instance
 from support.corpora import write_corpus
 
 

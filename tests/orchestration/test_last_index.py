@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from dagster import AssetKey, DagsterInstance, DagsterRun, DagsterRunStatus
 
-from graphrag_dagster.kernel.pipeline.index_status import unfinished_index
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.home import dagster_home
+from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.resources.unfinished_index import unfinished_index
 
 UNNEEDED = (
     "spacy",
@@ -18,7 +18,7 @@ UNNEEDED = (
     "openai",
     "httpx",
     "pandas",
-    "graphrag_dagster.orchestration.assets",
+    "graphrag_dagster.assets.step_assets",
 )
 
 

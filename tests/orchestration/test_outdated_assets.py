@@ -4,11 +4,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from graphrag_dagster.assets.step_assets import ASSETS
+from graphrag_dagster.automation.sensors import SENSORS
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
-from graphrag_dagster.orchestration.assets import ASSETS
-from graphrag_dagster.orchestration.automation import SENSORS
 from support.corpora import write_corpus
 
 CORPUS = [dg.AssetKey(["corpus", name]) for name in ("files", "documents", "text_chunks")]

@@ -6,14 +6,9 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.definitions import defs
-from graphrag_dagster.errors import EndpointDown, EndpointError
-from graphrag_dagster.kernel.models.probing.endpoint_check import REPLY_FORMATS
-from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as hooks
-from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as retrying
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import (
+from graphrag_dagster.assets import step_hooks as hooks
+from graphrag_dagster.assets import step_hooks as retrying
+from graphrag_dagster.assets.step_hooks import (
     CALLS_TAG,
     CORPUS_TAG,
     TOKENS_TAG,
@@ -21,7 +16,12 @@ from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import (
     StepFailure,
     on_failure,
 )
+from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.definitions import defs
+from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.kernel.models.probing.endpoint_check import REPLY_FORMATS
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import instance as make_instance
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint
 from support.tables_of import contents
@@ -122,7 +122,7 @@ def test_a_run_that_failed_goes_on_at_the_asset_that_failed_and_pays_nothing_twi
 def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
     home: Path, instance: dg.DagsterInstance, failures: list[StepFailure]
 ) -> None:
-    with ScriptedEndpoint(faults=Refusing("", status=503, times=len(REPLY_FORMATS))) as server:
+    with ScriptedEndpoint(faults=Refusing("", status=500, times=len(REPLY_FORMATS))) as server:
         prepare(home, server)
         made = index_job().execute_in_process(partition_key="coast", instance=instance)
         assert made.success
@@ -135,7 +135,7 @@ def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
     assert int(run.tags[TOKENS_TAG]) > 0
     assert run.tags[USD_TAG] == "unknown"
 
-    for status, retries, kind in ((503, retrying.RETRIES, EndpointDown), (401, 0, EndpointError)):
+    for status, retries, kind in ((500, retrying.RETRIES, EndpointDown), (401, 0, EndpointError)):
         (home / "cache" / "replies.sqlite").unlink()
         with ScriptedEndpoint(faults=Refusing("", status=status)) as server:
             prepare(home, server)

@@ -8,12 +8,12 @@ from cronsim import CronSim
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.automation.sensors import nightly, scheduled
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.orchestration.automation import nightly, scheduled
+from graphrag_dagster.resources.dagster_instance import instance as make_instance
 from support.corpora import write_corpus
 
 VIENNA = ZoneInfo("Europe/Vienna")

@@ -10,11 +10,11 @@ import pytest
 from dagster import AssetKey, DagsterInstance
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.executors import EXECUTOR
 from graphrag_dagster.kernel.pipeline.steps import STEPS
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.executors import EXECUTOR
 from support.corpora import write_corpus
 
 #: Two steps that build upon each other.

@@ -7,9 +7,9 @@ from dagster import AssetKey
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.erasure import clear_older_snapshots, erase
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_instance import instance
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 

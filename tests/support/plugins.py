@@ -23,6 +23,7 @@ _CACHED = (
         registry.rerankers,
         registry.methods,
         registry.formats,
+        registry.model_folders,
     ),
     extensions,
 )

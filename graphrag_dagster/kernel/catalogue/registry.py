@@ -7,6 +7,7 @@ from functools import cache, wraps
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from graphrag_dagster.errors import CatalogueError, PluginError
@@ -33,6 +34,8 @@ from graphrag_dagster.kernel.catalogue.system import (
     System,
 )
 from graphrag_dagster.kernel.catalogue.tasks import ROLES, Role, Task
+
+_MODELS = Path(__file__).parents[2] / "dbt_like_sql" / "models"
 
 
 class _HasName(Protocol):
@@ -138,6 +141,17 @@ def attached_graph(*snapshot: Any) -> Any:
     """
     makers = [system.graph for system in systems().values() if system.graph]
     return load_target(makers[0])(*snapshot) if makers else None
+
+
+@cache
+def model_folders() -> tuple[Path, ...]:
+    """Return the folders of SQL models, ours first: each model is ``<schema>/<table>.sql`` in one of them.
+
+    A system has its own in the subfolder ``models`` of its package.
+    """
+    specs = (find_spec(system.package) for system in systems().values())
+    packages = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    return _MODELS, *(folder for place in packages if (folder := Path(place) / "models").is_dir())
 
 
 @cache

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 class Resource(BaseModel):
     """A resource that is configured once and passed on, independent of how.
 
-    Its fields are its configuration. For its configuration by Dagster see ``orchestration/composition.py``.
+    Its fields are its configuration. For its configuration by Dagster see ``resources/configurable.py``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -109,24 +109,22 @@ def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
         file.unlink()
 
 
-def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
+def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> bool:
     """Undo the registration of a folder as a corpus, if nothing was extracted from it or paid for it.
 
-    The folder stays, and so do Dagster's records of the failed run.
-    """
-    # Imported here, so that Dagster is only loaded when needed.
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded_instance
-    from graphrag_dagster.kernel.pipeline.orchestration.run_history import forget_partition
+    The folder stays, and so do the records of the failed run.
 
+    Returns:
+        whether it is undone.
+    """
     # Errors here must not hide why indexing failed.
     with suppress(GraphragError, OSError):
         if _has_something(warehouse, corpus):
-            return
+            return False
         _delete_here(warehouse, corpus)
         corpora.forget(corpus)
-        with recorded_instance() as instance:
-            if instance is not None:
-                forget_partition(instance, corpus)
+        return True
+    return False
 
 
 def _has_something(warehouse: Warehouse, corpus: str) -> bool:

@@ -1,9 +1,9 @@
 """Changes of a corpus since its last publication, and the work to catch up."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from graphrag_dagster.kernel.catalogue.engines import Engine
 from graphrag_dagster.kernel.catalogue.registry import (
@@ -20,30 +20,18 @@ from graphrag_dagster.kernel.catalogue.registry import (
 )
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges, compare_values, flatten
+from graphrag_dagster.kernel.pipeline.code_versions import code_of_tables
 from graphrag_dagster.kernel.pipeline.corpus_changes import (
     changed_files,
     changed_settings,
     settings_at_publication,
 )
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_of_tables
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Published, SnapshotProvenance, published, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.declared_tables import declared_table
-
-if TYPE_CHECKING:
-    from dagster import DagsterInstance, DagsterRun, RunRecord
-
-
-_MOST_RUNS = 20
-_INDEXING = ("index", "embed")
-#: The job of assets that are materialised without one, from the UI or by a backfill.
-_CHOSEN_ASSETS = "__ASSET_JOB"
-_PUBLISHING, _RESULTS = "marts/published_snapshot", "marts/published_results"
-_DONE = "SUCCESS"
-_ENDED = ("FAILURE", "CANCELED", "CANCELING")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,56 +49,6 @@ class UnfinishedIndex:
     failed: bool
     begun: datetime
     step: str | None
-
-
-def unfinished_index(corpus: str) -> UnfinishedIndex | None:
-    """Return the last run to index a corpus if it has not succeeded, else None.
-
-    Raises:
-        DagsterInstanceError: Dagster's settings or records are unusable.
-    """
-    # Imported here because it imports Dagster, which not every command needs.
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded_instance
-
-    with recorded_instance() as instance:
-        if instance is None or (record := _last(instance, corpus)) is None:
-            return None
-        run = record.dagster_run
-        if run.status.value == _DONE:
-            return None
-        failed = run.status.value in _ENDED
-        begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
-        return UnfinishedIndex(
-            run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None
-        )
-
-
-def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
-    from dagster import RunsFilter
-
-    runs_of_corpus = RunsFilter(tags={"dagster/partition": corpus})
-    records = instance.get_run_records(runs_of_corpus, limit=_MOST_RUNS, order_by="id", ascending=False)
-    return next((record for record in records if _tells_of_index(record.dagster_run)), None)
-
-
-def _tells_of_index(run: "DagsterRun") -> bool:
-    """Whether a run says what became of the index: it was to publish, or it failed at a part of it."""
-    if run.job_name != _CHOSEN_ASSETS:
-        return run.job_name in _INDEXING
-    if run.asset_selection is None:
-        return True
-    chosen = {key.to_user_string() for key in run.asset_selection}
-    if _PUBLISHING in chosen:
-        return True
-    groups = {key.partition("/")[0] for key in chosen - {_RESULTS}}
-    return run.status.value != _DONE and not groups.isdisjoint(stages_made("index"))
-
-
-def _failed_step(instance: "DagsterInstance", run_id: str) -> str | None:
-    from dagster import DagsterEventType
-
-    failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
-    return failures[0].event_log_entry.step_key if failures else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +116,15 @@ class Status:
         return self.up_to_date and self.newest and not any(differing) and self.package is None
 
 
-def status_of(name: str) -> Status:
+def status_of(
+    name: str, unfinished_index: Callable[[str], UnfinishedIndex | None] = lambda _: None
+) -> Status:
     """Compare a corpus with its published state. Files are hashed, not parsed.
 
     Args:
         name: the corpus.
+        unfinished_index: returns the last run to index a corpus if it has not succeeded; default: none is
+            known.
 
     Raises:
         GraphragError: the corpus or its settings are invalid, or the published state is damaged.
@@ -191,7 +133,7 @@ def status_of(name: str) -> Status:
     settings = store.settings(name)
     snapshot = published(warehouse, name)
     files = changed_files(store, name, snapshot)
-    unfinished = _unfinished(name, snapshot)
+    unfinished = _unfinished(unfinished_index(name), snapshot)
     if snapshot is None:
         return Status(
             name,
@@ -267,8 +209,7 @@ def _common_changes(manifest: Mapping[str, Any], part: str, now: Mapping[str, An
     return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})
 
 
-def _unfinished(name: str, snapshot: Published | None) -> UnfinishedRun | None:
-    run = unfinished_index(name)
+def _unfinished(run: UnfinishedIndex | None, snapshot: Published | None) -> UnfinishedRun | None:
     if run is None or (snapshot and run.begun <= _time(snapshot.published)):
         return None
     return UnfinishedRun(

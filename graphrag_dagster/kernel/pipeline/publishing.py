@@ -5,8 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterEventType, DagsterInstance
-
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.cache.cache_database import Database
@@ -17,8 +15,7 @@ from graphrag_dagster.kernel.pipeline.erasure import (
     erase,
     names_in_texts,
 )
-from graphrag_dagster.kernel.pipeline.orchestration.io_manager import stored_at
-from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
+from graphrag_dagster.kernel.pipeline.result_display import stored_at
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
 from graphrag_dagster.kernel.storage.published import (
     RESULTS,
@@ -34,8 +31,6 @@ from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS, MODEL_USAGE, RUN_USAGE
 from graphrag_dagster.kernel.tasks.task_provider import shown_use
-
-_CODE_VERSION = "dagster/code_version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,43 +111,7 @@ def publish_results(
     return Publication(snapshot, changed, len(snapshots(warehouse, corpus)))
 
 
-def code_of_tables(
-    instance: DagsterInstance, run_id: str, warehouse: Warehouse, corpus: str, assets: Collection[Table]
-) -> dict[str, str]:
-    """Return the code version that last made each table of a corpus, by asset key.
-
-    Args:
-        instance: the Dagster instance with the records.
-        run_id: the run that publishes.
-        warehouse: the warehouse.
-        corpus: the corpus.
-        assets: tables that are assets; other tables may have records of an older release.
-    """
-    # One query for the whole run: one per table would take as long as the copy.
-    of_run = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
-    events = [record.event_log_entry.asset_materialization for record in of_run.records]
-    latest = {str(event.asset_key.path): event for event in events if event and event.partition == corpus}
-    with warehouse.reading(corpus) as reader:
-        existing = [table for table in all_tables() if reader.has(table)]
-    versions: dict[str, str] = {}
-    for table in existing:
-        # The tables of a group share one version.
-        if table in assets and table.group not in versions:
-            key = AssetKey(table.asset_key)
-            event = latest.get(str(key.path)) or _last(instance, key, corpus)
-            if event and (version := (event.tags or {}).get(_CODE_VERSION)):
-                versions[table.group] = version
-    return {"/".join(table.asset_key): versions[table.group] for table in existing if table.group in versions}
-
-
-def _last(instance: DagsterInstance, key: AssetKey, corpus: str) -> AssetMaterialization | None:
-    of_asset = AssetRecordsFilter(asset_key=key, asset_partitions=[corpus])
-    records = instance.fetch_materializations(of_asset, limit=1).records
-    return records[0].asset_materialization if records else None
-
-
 _INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *ACCOUNTS})
-_RUN_USAGE = next(model.query for model in our_models() if model.table == RUN_USAGE)
 
 
 def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
@@ -190,5 +149,5 @@ def _provenance(run: StepRun) -> SnapshotProvenance:
         settings=run.settings,
         run_id=run.run_id,
         code=dict(run.code_of_tables()),
-        accounts=Accounts(run.memory.usage_log().table(run.corpus), _RUN_USAGE),
+        accounts=Accounts(run.memory.usage_log().table(run.corpus), run.queries[RUN_USAGE]),
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import polars as pl
 
@@ -20,6 +21,11 @@ class Url(str):
 
 class FilePath(str):
     """The path of a file."""
+
+
+def stored_at(file: Path) -> dict[str, str]:
+    """Return the storage location of a corpus's data as asset metadata."""
+    return {"dagster/uri": file.resolve().as_uri()}
 
 
 def rows_of(frame: pl.DataFrame) -> Markdown:

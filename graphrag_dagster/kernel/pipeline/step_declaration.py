@@ -49,6 +49,7 @@ class StepRun:
         memory: the LLM cache and the usage accounts.
         resources: resources of systems, by key.
         code_of_tables: returns the code version that made each table of the corpus, by ``schema/table``.
+        queries: the query of each table that SQL makes.
         begun: background work that the step has started.
         default_tokens: most tokens of a run without a limit; None: any number.
     """
@@ -62,6 +63,7 @@ class StepRun:
     memory: LLMCache
     resources: Mapping[str, Resource]
     code_of_tables: Callable[[], Mapping[str, str]]
+    queries: Mapping[Table, str] = field(default_factory=dict)
     begun: list[Future[Any]] = field(default_factory=list)
     default_tokens: int | None = None
 

@@ -111,7 +111,7 @@ class ExecutionSettings(Section):
     backend: Literal["in_process", "processes", "ray"] = Field(
         "processes",
         description="where shards run: one after the other in the process of the step, in processes of this "
-        "machine, or as actors of a Ray cluster (extra ray), that of RAY_ADDRESS or else one on this machine",
+        "machine, or as tasks of a Ray cluster (extra ray), that of RAY_ADDRESS or else one on this machine",
     )
 
 

@@ -4,7 +4,7 @@ account.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from graphrag_dagster.errors import EngineError
@@ -60,7 +60,6 @@ class TaskProvider:
     form: AnswerForm | None = None
     themes: Sequence[str] = ()
     waited_for: bool = False
-    _asked: dict[str, OpenAIChatModel] = field(default_factory=dict)
 
     @property
     def account(self) -> UsageAccount:
@@ -113,7 +112,6 @@ class TaskProvider:
 
         settings = self.settings.model.for_role(task.role)
         model = OpenAIChatModel(settings)
-        self._asked[settings.name] = model
         batched = settings.batch and not (task.waited_for or self.waited_for)
         return self._cached_chat(model, batched=batched)
 
@@ -133,7 +131,6 @@ class TaskProvider:
         from graphrag_dagster.kernel.models.batch_queue import BatchSender
         from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
         from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
-        from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
         from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 
         settings = model.settings
@@ -141,7 +138,6 @@ class TaskProvider:
         till = Till(self.account, settings, settings.name, url, discount)
         database = self.account.replies.database
         capabilities = CapabilityStore(database)
-        share_rates(model.connection, database)
 
         async def gate() -> None:
             await check_endpoint(AccountedChatModel(settings, till), capabilities)
@@ -224,17 +220,7 @@ class TaskProvider:
 
     def finish(self) -> dict[str, Any]:
         """Complete the asset and return its model usage as metadata, empty if it used no model."""
-        self.keep_paces()
         return shown_use(self.account.finish())
-
-    def keep_paces(self) -> None:
-        """Remember the speed of each model that was called."""
-        if self._asked:
-            from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
-            from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
-
-            for model in self._asked.values():
-                cache_pace(model, CapabilityStore(self.account.replies.database))
 
 
 def shown_use(use: ModelUse) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import dagster
 
 import graphrag_dagster
-from graphrag_dagster.kernel.pipeline.orchestration import dagster_instance
-from graphrag_dagster.kernel.pipeline.orchestration import run_history as forgetting
+from graphrag_dagster.resources import dagster_instance
+from graphrag_dagster.resources import run_history as forgetting
 
 PACKAGE = Path(graphrag_dagster.__file__).parent
 FORGETTING = Path(forgetting.__file__)

@@ -11,8 +11,8 @@ import dagster as dg
 import pytest
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.orchestration.run_history import forget_runs
+from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.resources.run_history import forget_runs
 
 FILES = RUNS, INDEX, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
 
@@ -91,7 +91,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from sqlalchemy import Engine, event
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.resources.dagster_instance import instance
 
 for moment in map(int, sys.argv[2:]):
     if not (child := os.fork()):

@@ -1,4 +1,4 @@
-"""``delete`` and ``purge``: a corpus goes whole, others stay whole."""
+"""``delete`` and ``delete --history``: a corpus goes whole, others stay whole."""
 
 import io
 import json
@@ -14,11 +14,11 @@ import duckdb
 import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.run_history import runs_of
 from support.commands import Run
 from support.gone import traces
 from support.shared import REPOSITORY
@@ -68,7 +68,7 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) 
     run_job("coast")
     assert set(traces(home))
     assert all(path.startswith(".dagster_home") for path in traces(home))
-    code, out, _ = run("purge", "coast", "--keep-last", "--yes", "--json")
+    code, out, _ = run("delete", "coast", "--history", "--keep-last", "--yes", "--json")
     told = json.loads(out)
     assert code == 0
     assert (told["runs"], told["kept"]) == (2, 1)
@@ -80,9 +80,9 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) 
         key = dg.AssetKey(tables.DOCUMENTS.asset_key)
         assert dagster_instance.get_materialized_partitions(key) == {"coast"}
         assert dagster_instance.get_latest_materialization_event(key) is not None
-    code, out, _ = run("purge", "coast", "--yes")
+    code, out, _ = run("delete", "coast", "--history", "--yes")
     assert "deleted 1 run of" in out
-    code, _, err = run("purge", "coats")
+    code, _, err = run("delete", "coats", "--history")
     assert (code, "nothing of a corpus 'coats'" in err) == (1, True)
 
 
@@ -221,7 +221,7 @@ def test_cleaning_the_checkout_deletes_no_documents(tmp_path: Path) -> None:
 
 HOLDING = """
 import sys
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import marked_as_running
+from graphrag_dagster.resources.dagster_instance import marked_as_running
 with marked_as_running("coast"):
     print("running", flush=True)
     sys.stdin.readline()
@@ -235,7 +235,7 @@ def test_nothing_is_deleted_under_a_run(coast: Path, home: Path, run: Run) -> No
     ) as running:
         assert running.stdout is not None
         running.stdout.readline()
-        for command in (("delete", "coast", "--yes"), ("purge", "coast", "--yes")):
+        for command in (("delete", "coast", "--yes"), ("delete", "coast", "--history", "--yes")):
             code, _, told = run(*command)
             assert (code, told.splitlines()[-1]) == (
                 1,

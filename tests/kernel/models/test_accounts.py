@@ -175,7 +175,7 @@ def test_the_account_of_a_run_is_a_table_with_money_where_it_is_known(memory: An
 def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> None:
     import polars as pl
 
-    from graphrag_dagster.kernel.pipeline.sql_models.loader import load_models
+    from graphrag_dagster.dbt_like_sql.loader import load_models
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
     from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE, RUN_USAGE
 

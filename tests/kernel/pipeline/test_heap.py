@@ -12,7 +12,7 @@ HAS_GLIBC = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"
 #: Two hundred megabytes in pieces, of which the last stays: what is free lies below it.
 MEASURED = """
 import pathlib
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory, share_malloc_arena
+from graphrag_dagster.kernel.pipeline.garbage_collection import release_memory, share_malloc_arena
 def held():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096 // 1_000_000
 share_malloc_arena()
@@ -24,7 +24,7 @@ print(before - held())
 """
 TOLD = """
 import os
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import share_malloc_arena
+from graphrag_dagster.kernel.pipeline.garbage_collection import share_malloc_arena
 share_malloc_arena()
 print(os.environ["_RJEM_MALLOC_CONF"])
 """

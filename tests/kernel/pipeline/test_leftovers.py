@@ -1,7 +1,7 @@
 import gc
 import weakref
 
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
+from graphrag_dagster.kernel.pipeline.garbage_collection import (
     collect,
     collect_only_new_objects,
     defer_collection,

@@ -9,13 +9,14 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from graphrag_dagster.assets.step_assets import assets_of
+from graphrag_dagster.component import compose
+from graphrag_dagster.dbt_like_sql.loader import our_models
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.registry import stages
-from graphrag_dagster.kernel.pipeline.orchestration import code_versions
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
+from graphrag_dagster.kernel.pipeline import code_versions
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, _in_order, groups
 from graphrag_dagster.kernel.pipeline.table_checks import rules
@@ -26,8 +27,7 @@ from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.import_tables import IMPORTED_FILES
 from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS
-from graphrag_dagster.orchestration.assets import assets_of
-from graphrag_dagster.orchestration.composition import compose
+from graphrag_dagster.resources.dagster_keys import CORPUS
 from support.corpora import write_corpus
 
 QUERIES = {model.table: set(model.refs) for model in our_models()}
@@ -208,12 +208,12 @@ def test_steps_that_wait_for_each_other_are_named() -> None:
         _in_order(waiting)
 
 
-def test_a_table_by_sql_of_another_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_without_its_sql_model_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = replace(tables.ENTITIES, schema="theirs", name="found", sql=True)
     monkeypatch.setattr(code_versions, "all_tables", lambda: (theirs,))
     code_version.cache_clear()
     with pytest.raises(
-        CatalogueError, match=r"theirs.found is declared with sql=True, but .*theirs/found.sql"
+        CatalogueError, match=r"theirs.found is declared with sql=True, but no model .*theirs/found.sql"
     ):
         code_version(theirs.group)
     code_version.cache_clear()

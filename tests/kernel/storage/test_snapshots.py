@@ -22,13 +22,14 @@ from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
 from graphrag_dagster.cli.commands.corpus.snapshot_commands import roll_back, show_snapshots
 from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.cli.result import show
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.home import cache_place
 from graphrag_dagster.kernel.storage.published import (
@@ -307,9 +308,9 @@ def test_rollback_goes_back_until_the_next_publication(
     assert again.manifest["run_id"] == "again"
     assert again.published > b.published
     capsys.readouterr()
-    roll_back("coast", a.version, as_json=True)
+    show(roll_back("coast", a.version), as_json=True)
     assert json.loads(capsys.readouterr().out)["before"] == b.version
-    show_snapshots("coast", as_json=True)
+    show(show_snapshots("coast"), as_json=True)
     rows = json.loads(capsys.readouterr().out)["snapshots"]
     assert [(row["version"], row["current"]) for row in rows] == [
         (b.version, False),
@@ -317,10 +318,10 @@ def test_rollback_goes_back_until_the_next_publication(
         (first.version, False),
     ]
     assert rows[0]["documents"] == 4
-    show_snapshots("coast", as_json=False)
+    show(show_snapshots("coast"), as_json=False)
     assert "is read" in capsys.readouterr().out
     with pytest.raises(WarehouseError, match="corpus 'inland'"):
-        show_snapshots("inland", as_json=False)
+        show(show_snapshots("inland"), as_json=False)
 
 
 def test_a_damaged_snapshot_is_not_gone_back_to(warehouse: Warehouse) -> None:
@@ -356,7 +357,7 @@ def test_a_shell_open_on_a_snapshot_and_a_run_do_not_wait_for_each_other(
     writing = "c.execute('begin'); c.execute('delete from graph.entities')"
     with process(HOLD.format(writing, "sys.stdin.readline()"), str(warehouse.file("coast")), "w"):
         assert selected(warehouse, "select count(*) from graph.entities")[0] > 0
-        show_corpus("coast", 1, "C0", as_json=True)
+        show(show_corpus("coast", 1, "C0"), as_json=True)
         assert Index.open("coast").version == after.index
         with pytest.raises(WarehouseError, match="is in use by process"):
             publish(Warehouse(lock_timeout_seconds=0.2), "coast")

@@ -9,12 +9,12 @@ import pytest
 
 from graphrag_dagster.apps.evaluation.tables import VERDICTS
 from graphrag_dagster.errors import CorpusError, WarehouseError
-from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.resources.io_manager import data_version
 from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 from support.disks import files_of_at_most
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.pipeline.orchestration.executors import (
+from graphrag_dagster.resources.executors import (
     EXECUTOR,
     chosen_executor,
     preloaded_modules,

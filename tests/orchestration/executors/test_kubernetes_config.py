@@ -10,8 +10,8 @@ import yaml
 from dagster import DagsterInstance, Definitions
 from dagster._config import process_config
 
-from graphrag_dagster.kernel.pipeline.orchestration.executors import EXECUTOR, chosen_executor
 from graphrag_dagster.kernel.storage.home import CACHE, HOME
+from graphrag_dagster.resources.executors import EXECUTOR, chosen_executor
 from support.engines import REPOSITORY
 
 pytest.importorskip("dagster_k8s")

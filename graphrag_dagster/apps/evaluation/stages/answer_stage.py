@@ -20,7 +20,7 @@ from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows, answer_id_of, still_valid_ids

@@ -6,13 +6,13 @@ import polars as pl
 
 from graphrag_dagster.kernel.catalogue.registry import tasks
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
+from graphrag_dagster.kernel.pipeline.code_versions import (
     begin_replacing,
     code_version,
     model_of,
     replies_in,
 )
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
+from graphrag_dagster.kernel.pipeline.garbage_collection import release_memory
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.shards import open_shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded

@@ -6,7 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
+from graphrag_dagster.kernel.pipeline.code_versions import (
     begin_replacing,
     code_version,
     replies_in,

@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
 )
 from graphrag_dagster.kernel.graph.native_leiden import MEMBERSHIPS
 from graphrag_dagster.kernel.graph.undirected_graph import Network, whole_graph
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings

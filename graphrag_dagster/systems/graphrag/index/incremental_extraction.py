@@ -24,7 +24,7 @@ from graphrag_dagster.kernel.catalogue.registry import (
 )
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.common.state_comparison import flatten
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
+from graphrag_dagster.kernel.pipeline.code_versions import (
     model_of,
     replies_in,
     why_not_reusable,

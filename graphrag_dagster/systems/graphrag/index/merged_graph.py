@@ -9,7 +9,7 @@ import polars as pl
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import begin_replacing, code_version
+from graphrag_dagster.kernel.pipeline.code_versions import begin_replacing, code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
 from graphrag_dagster.kernel.tables.core_tables import (

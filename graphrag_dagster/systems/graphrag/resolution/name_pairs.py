@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.common.worker_processes import map_in_processes, suitable_process_count
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import why_not_reusable
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection
+from graphrag_dagster.kernel.pipeline.code_versions import why_not_reusable
+from graphrag_dagster.kernel.pipeline.garbage_collection import defer_collection
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.resolution.candidate_pairs import (
     WHOLE_BLOCK,

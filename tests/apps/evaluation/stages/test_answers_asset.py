@@ -18,10 +18,10 @@ from graphrag_dagster.apps.evaluation.stages.answer_stage import ListFilters
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.resources.dagster_instance import instance
 from support.commands import Run
 
 SETTINGS = """

@@ -235,23 +235,6 @@ def test_the_reservation_of_a_dead_process_ends_with_it(
 
 
 @pytest.mark.long
-def test_rates_hold_for_all_processes_together(cache: str) -> None:
-    with ScriptedEndpoint(lambda _: REPLY) as endpoint:
-        # 20 a second, and as many at once.
-        model = {"requests_per_minute": 1200, "concurrency": 8}
-        users = [
-            CacheUser(cache, endpoint.url, 30, model={**model, "namespace": name}) for name in ("one", "two")
-        ]
-        for user in users:
-            user.go()
-        ended = [user.end() for user in users]
-    assert [one["answered"] for one in ended] == [30, 30]
-    assert len(endpoint.chats) == 60
-    # Each by itself would take half a second.
-    assert 1.9 < max(one["seconds"] for one in ended) < 10
-
-
-@pytest.mark.long
 def test_a_postgres_server_that_is_killed_and_comes_back_costs_no_call(
     postgres: PostgresServer,
 ) -> None:

@@ -4,8 +4,8 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from graphrag_dagster.assets.asset_checks import BoundsCheck
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.pipeline.orchestration.asset_checks import BoundsCheck
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.assets.step_assets import ASSETS
+from graphrag_dagster.component import compose
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import begin_replacing
+from graphrag_dagster.kernel.pipeline.code_versions import begin_replacing
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -27,8 +29,6 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     UnitExtraction,
 )
 from graphrag_dagster.kernel.text.markup_spans import Span
-from graphrag_dagster.orchestration.assets import ASSETS
-from graphrag_dagster.orchestration.composition import compose
 from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames, extraction_frames
 from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
     extract_new,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from dagster import AssetKey
 
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
+from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.systems.graphrag.resolution.tables import DECISIONS
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script

@@ -5,16 +5,19 @@ imported to build the definitions.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dagster import (
+    AssetsDefinition,
+    AssetSpec,
     Component,
     ComponentLoadContext,
     ComponentTypeSpec,
     DagsterInvalidDefinitionError,
     Definitions,
+    ExecutorDefinition,
     Model,
     Resolvable,
     Scaffolder,
@@ -24,8 +27,10 @@ from dagster import (
 )
 from pydantic import BaseModel, Field
 
-from graphrag_dagster.kernel.pipeline.orchestration.executors import DEFAULT, ExecutorName, executor_named
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.storage.home import HomeFolders, cache_location
+from graphrag_dagster.resources.dagster_keys import IO_MANAGER, resource_key
+from graphrag_dagster.resources.executors import DEFAULT, ExecutorName, executor_named
 
 
 class ScaffoldParams(BaseModel):
@@ -120,8 +125,6 @@ class GraphRagComponent(Component, Model, Resolvable):
             DagsterInvalidDefinitionError: the project has a second instance.
             SettingsError: the executor's package is not installed.
         """
-        from graphrag_dagster.orchestration.composition import compose
-
         if len(context.component_tree.get_all_components(of_type=GraphRagComponent)) > 1:
             raise DagsterInvalidDefinitionError(
                 "this project has more than one GraphRagComponent, and its assets and jobs have fixed names; "
@@ -145,6 +148,80 @@ class GraphRagComponent(Component, Model, Resolvable):
             memory=cache_location(self.cache, project) if self.cache else below.memory,
             published=self.published or "",
         )
+
+
+def compose(
+    places: HomeFolders | None = None,
+    *,
+    max_tokens: int | None = None,
+    max_usd: float | None = None,
+    executor: ExecutorDefinition | None = None,
+    owners: Sequence[str] = (),
+    group_prefix: str = "",
+) -> Definitions:
+    """Return the definitions of the pipeline, for use alone or merged with others.
+
+    Args:
+        places: file locations; default: those of the environment at the time of use.
+        max_tokens: default token limit of a run, overridable in its run config; default: no limit.
+        max_usd: default cost limit of a run in US dollars, likewise.
+        executor: executor of the jobs; default: that of the merged definitions.
+        owners: owners of every asset, in Dagster's format.
+        group_prefix: prefix of every asset group's name.
+    """
+    # Imported here because Dagster loads this module to list its components.
+    from graphrag_dagster.assets.step_assets import jobs
+    from graphrag_dagster.automation.freshness import FRESHNESS_JOB, fresh, morning
+    from graphrag_dagster.automation.sensors import SCHEDULES, SENSORS
+    from graphrag_dagster.resources.configurable import (
+        CorpusStoreResource,
+        LanguageResource,
+        LLMCacheResource,
+        SnapshotsResource,
+        WarehouseResource,
+        configurable,
+    )
+    from graphrag_dagster.resources.io_manager import WarehouseIOManager
+
+    where = places or HomeFolders()
+    corpora = CorpusStoreResource(root=where.corpora)
+    warehouse = WarehouseResource(path=where.warehouse, published=where.published)
+    memory = LLMCacheResource(file=where.memory)
+    resources = {
+        resource_key("corpora"): corpora,
+        resource_key("warehouse"): warehouse,
+        resource_key("memory"): memory,
+        resource_key("duckdb"): SnapshotsResource(warehouse=warehouse),
+        **{
+            resource_key(key): configurable(load_target(kind)).configure_at_launch()
+            for system in systems().values()
+            for key, kind in system.resources.items()
+        },
+        resource_key("language"): LanguageResource.configure_at_launch(
+            max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
+        ),
+        IO_MANAGER: WarehouseIOManager(warehouse=warehouse),
+    }
+    return Definitions(
+        assets=_described(owners, group_prefix),
+        asset_checks=[fresh],
+        jobs=[*jobs(executor), FRESHNESS_JOB],
+        schedules=[*SCHEDULES, morning],
+        sensors=SENSORS,
+        resources=resources,
+    )
+
+
+def _described(owners: Sequence[str], group_prefix: str) -> Sequence[AssetsDefinition]:
+    from graphrag_dagster.assets.step_assets import ASSETS
+
+    if not (owners or group_prefix):
+        return ASSETS
+
+    def described(spec: AssetSpec) -> AssetSpec:
+        return spec.replace_attributes(owners=list(owners), group_name=f"{group_prefix}{spec.group_name}")
+
+    return [definition.map_asset_specs(described) for definition in ASSETS]
 
 
 def _commented(given: dict[str, Any]) -> Iterator[str]:

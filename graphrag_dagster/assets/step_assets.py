@@ -35,14 +35,24 @@ from dagster import (
     multi_asset,
 )
 
+from graphrag_dagster.assets.asset_checks import AssetCheck, BoundsCheck
+from graphrag_dagster.assets.recorded_versions import code_of_tables
+from graphrag_dagster.assets.step_hooks import ESTIMATE_TAG, HOOKS, retry_of
+from graphrag_dagster.dbt_like_sql.loader import SqlModel, our_models
 from graphrag_dagster.errors import CorpusError, EndpointError, GraphragError
 from graphrag_dagster.kernel.catalogue.registry import load_target, requested_stages_for, stages, systems
 from graphrag_dagster.kernel.catalogue.system import Job
 from graphrag_dagster.kernel.models.model_costs import RESEARCH_TOKENS
-from graphrag_dagster.kernel.models.plan_inputs import PlanPlaces
-from graphrag_dagster.kernel.pipeline.orchestration.asset_checks import AssetCheck, BoundsCheck
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import (
+from graphrag_dagster.kernel.pipeline.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.garbage_collection import release_memory
+from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, Url, rows_of, stored_at
+from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, Step, StepRun
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, groups
+from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.warehouse import WrittenTable
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table, Tables
+from graphrag_dagster.resources.dagster_keys import (
     CORPUS,
     FRESH,
     IMPLICIT_JOB,
@@ -51,18 +61,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import (
     WITH_ALL_BELOW,
     resource_key,
 )
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory
-from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version, stored_at
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import ESTIMATE_TAG, HOOKS, retry_of
-from graphrag_dagster.kernel.pipeline.publishing import code_of_tables
-from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, Url, rows_of
-from graphrag_dagster.kernel.pipeline.sql_models.loader import SqlModel, our_models
-from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, Step, StepRun
-from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, groups
-from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
-from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.storage.warehouse import WrittenTable
-from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table, Tables
+from graphrag_dagster.resources.io_manager import data_version
 
 _RESOURCES = ("warehouse", "corpora", "language", "memory")
 _OF_SYSTEMS = tuple(key for system in systems().values() for key in system.resources)
@@ -160,6 +159,9 @@ def _tag_estimate(step: Step, context: AssetExecutionContext) -> None:
     record = context.instance.get_run_record_by_id(context.run_id)
     if job is None or record is None or ESTIMATE_TAG in record.dagster_run.tags:
         return
+    # Imported here because an index estimates nothing.
+    from graphrag_dagster.kernel.models.plan_inputs import PlanPlaces
+
     run = _run_of(step, context)
     try:
         places = PlanPlaces(corpora=run.corpora, warehouse=run.warehouse, memory=run.memory)
@@ -331,6 +333,7 @@ def _run_of(step: Step, context: AssetExecutionContext) -> StepRun:
         code_of_tables=partial(
             code_of_tables, context.instance, context.run_id, resources["warehouse"], corpus, _ASSETS
         ),
+        queries={table: model.query for table, model in _QUERIES.items()},
         resources={key: getattr(context.resources, resource_key(key)) for key in _OF_SYSTEMS},
         **resources,
     )

@@ -7,21 +7,22 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.pipeline.sql_models.loader import (
-    MODELS,
+from graphrag_dagster.dbt_like_sql.loader import (
     ModelError,
     SqlModel,
     empty_database,
     load_models,
 )
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.catalogue.registry import model_folders
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table
 
+OURS = model_folders()[0]
 CASES = [
     pytest.param(case, id=f"{file.stem}: {case['case']}")
-    for file in sorted((MODELS.parent / "tests").glob("*.yaml"))
+    for file in sorted((OURS.parent / "tests").glob("*.yaml"))
     for case in yaml.safe_load(file.read_text(encoding="utf-8"))
 ]
 BY_NAME = {model.table.full_name: model for model in load_models()}
@@ -78,7 +79,7 @@ def test_columns_are_traced_to_their_sources() -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for model in load_models():
-        copy = tmp_path / model.file.relative_to(MODELS)
+        copy = tmp_path / model.file.relative_to(OURS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(model.file.read_text(encoding="utf-8"), encoding="utf-8")
     return tmp_path
@@ -93,7 +94,7 @@ def folder(tmp_path: Path) -> Path:
         (
             "{{ ref('graph.communities') }}",
             "{{ reff('graph.communities') }}",
-            ["community_levels.sql", "reff"],
+            ["community_levels.sql:5", "syntax error"],
         ),
         ("max(m.level) < k.level", "max(m.level)", ["projected is INTEGER", "BOOLEAN"]),
         ("{{ ref('graph.communities') }}", "{{ ref('graph.community_levels') }}", ["circle"]),
@@ -103,7 +104,7 @@ def test_a_wrong_model_is_refused_before_it_runs(folder: Path, old: str, new: st
     file = folder / "graph" / "community_levels.sql"
     file.write_text(file.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ModelError) as caught:
-        load_models(folder)
+        load_models([folder])
     for word in words:
         assert word in str(caught.value)
 
@@ -111,14 +112,14 @@ def test_a_wrong_model_is_refused_before_it_runs(folder: Path, old: str, new: st
 def test_a_declared_table_without_model_and_a_model_without_table_are_refused(folder: Path) -> None:
     (folder / "graph" / "entities.sql").write_text("select 1")
     with pytest.raises(ModelError, match="not declared with `sql=True`"):
-        load_models(folder)
+        load_models([folder])
     (folder / "graph" / "entities.sql").rename(folder / "graph" / "nonsense.sql")
     with pytest.raises(ModelError, match="no table 'graph.nonsense'"):
-        load_models(folder)
+        load_models([folder])
     (folder / "graph" / "nonsense.sql").unlink()
     (folder / "graph" / "community_levels.sql").unlink()
     with pytest.raises(ModelError, match=r"no model makes graph\.community_levels"):
-        load_models(folder)
+        load_models([folder])
 
 
 NAMES = st.sampled_from(["A", "B", "C", "D"])

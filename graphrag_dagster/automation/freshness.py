@@ -21,14 +21,14 @@ from dagster import (
     schedule,
 )
 
+from graphrag_dagster.assets.step_hooks import PARTITION_TAG
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.pipeline.corpus_changes import changed_since_published
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
 from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_keys import CORPUS
 
 _SNAPSHOT = AssetKey(SNAPSHOT.split("/"))
 

@@ -10,8 +10,8 @@ from dagster import AssetExecutionContext, HookContext, RetryRequested, failure_
 from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, resource_key
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collect
+from graphrag_dagster.kernel.pipeline.garbage_collection import collect
+from graphrag_dagster.resources.dagster_keys import CORPUS, resource_key
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache

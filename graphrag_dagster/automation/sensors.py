@@ -24,6 +24,8 @@ from dagster import (
     sensor,
 )
 
+from graphrag_dagster.assets.step_assets import INDEX, of_the_index
+from graphrag_dagster.assets.step_hooks import PARTITION_TAG
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.common.stable_values import stable_id
@@ -33,12 +35,10 @@ from graphrag_dagster.kernel.pipeline.corpus_changes import (
     cheap_fingerprint,
     content_fingerprint,
 )
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
-from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
 from graphrag_dagster.kernel.settings.indexing_settings import ScheduleSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.orchestration.assets import INDEX, of_the_index
+from graphrag_dagster.resources.dagster_keys import CORPUS
 
 
 @sensor(

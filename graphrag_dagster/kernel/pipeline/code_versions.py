@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from graphrag_dagster.errors import CatalogueError
-from graphrag_dagster.kernel.catalogue.registry import stages, tasks
+from graphrag_dagster.kernel.catalogue.registry import model_folders, stages, tasks
 from graphrag_dagster.kernel.catalogue.system import Stage
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.stable_values import stable_id
@@ -23,8 +22,6 @@ from graphrag_dagster.kernel.text.prompts import load
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
-_MODELS = Path(__file__).parents[1] / "sql_models" / "models"
-
 
 @cache
 def code_version(stage: str) -> str:
@@ -36,7 +33,7 @@ def code_version(stage: str) -> str:
 
     Raises:
         KeyError: no such stage.
-        CatalogueError: a table of it is to be made by SQL of another package.
+        CatalogueError: a table of it is to be made by SQL, and there is no model.
     """
     declared = stages()[stage]
     parts = [
@@ -66,11 +63,12 @@ def _prompts(stage: Stage) -> Iterator[str]:
 def _queries(stage: Stage) -> Iterator[str]:
     for table in all_tables():
         if table.sql and table.group == stage.name:
-            query = _MODELS / table.schema / f"{table.name}.sql"
-            if not query.is_file():
+            places = [folder / table.schema / f"{table.name}.sql" for folder in model_folders()]
+            query = next((place for place in places if place.is_file()), None)
+            if query is None:
                 raise CatalogueError(
-                    f"{table.full_name} is declared with sql=True, but {query} does not exist: only tables "
-                    "of this package are made by SQL; have a step make it"
+                    f"{table.full_name} is declared with sql=True, but no model makes it: write "
+                    f"{' or '.join(map(str, places))}"
                 )
             yield f"{table.full_name} {query.read_text(encoding='utf-8').strip()}"
 

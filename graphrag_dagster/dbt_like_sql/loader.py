@@ -1,69 +1,38 @@
 """Loads the SQL models, and verifies beforehand that they match the declared tables.
 
-A model is ``models/<folder>/<name>.sql``: one ``select`` that names its tables as
-``{{ ref('schema.table') }}``. It makes the table of the same name that ``tables`` declares with ``sql=True``.
+A model is ``models/<schema>/<table>.sql``, in this package or in that of a system: one ``select`` that names
+the tables it reads as ``{{ ref('schema.table') }}``. It makes the table of the same name that is declared
+with ``sql=True``.
 """
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.catalogue.registry import model_folders
+from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, line_of
 from graphrag_dagster.kernel.storage.warehouse import Reader, qualified
 from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
 from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table
 
 #: Column of a model → its source columns as pairs (``schema.table``, column).
-Lineage = Mapping[str, list[tuple[str, str]]]
+Lineage = Mapping[str, Sequence[tuple[str, str]]]
 
-
-@dataclass(frozen=True)
-class Manifest:
-    """Verified models by fingerprint, with their column lineage.
-
-    A model that is not listed has changed since, or is from another package; it is verified on loading.
-    """
-
-    lineage: Mapping[str, Lineage] = field(default_factory=dict)
-
-    @classmethod
-    def at(cls, file: Path) -> "Manifest":
-        """Read the manifest from a file; empty if there is none."""
-        if not file.is_file():
-            return cls()
-        content: dict[str, dict[str, list[list[str]]]] = json.loads(file.read_text(encoding="utf-8"))
-        return cls(
-            {
-                fingerprint: {
-                    column: [(table, name) for table, name in sources] for column, sources in columns.items()
-                }
-                for fingerprint, columns in content.items()
-            }
-        )
-
-    @classmethod
-    def of(cls, models: Iterable["SqlModel"]) -> "Manifest":
-        """Trace the column lineage of verified models."""
-        return cls({model.fingerprint: model.traced() for model in models})
-
-    def text(self) -> str:
-        """Return the content of the file."""
-        return json.dumps(self.lineage, indent=1, sort_keys=True) + "\n"
-
-
-MODELS = Path(__file__).parent / "models"
-#: Written by ``make docs``.
-MANIFEST = MODELS / "manifest.json"
 _REF = re.compile(r"{{\s*ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)\s*}}")
-_TEMPLATE = re.compile(r"{[{%#].*")
 _ROWS_OF_BUCKET, _MOST_BUCKETS = 300_000, 32
+#: Lineage of the models as they are, beside the compiled code: it is derived from code alone, in a second.
+_LINEAGE = Path(cache_from_source(__file__)).with_name("lineage.json")
 
 
 class ModelError(WarehouseError):
@@ -72,21 +41,13 @@ class ModelError(WarehouseError):
 
 @dataclass(frozen=True)
 class SqlModel:
-    """A rendered model: the query, the table it makes and the tables it reads."""
+    """A rendered model: its query, the table it makes, the tables it reads, and its columns' sources."""
 
     file: Path
     table: Table
     query: str
     refs: tuple[Table, ...]
-    manifest: Manifest
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the query and of the declarations it must match."""
-        declared = [
-            [table.full_name, [[c.name, c.type] for c in table.columns]] for table in (self.table, *self.refs)
-        ]
-        return hashlib.sha256(json.dumps([self.query, declared]).encode()).hexdigest()[:16]
+    lineage: Lineage = field(default_factory=dict)
 
     @property
     def in_buckets(self) -> bool:
@@ -100,50 +61,87 @@ class SqlModel:
         rows = reader.counts([table for table in self.refs if reader.has(table)])
         return min(1 + max(rows.values(), default=0) // _ROWS_OF_BUCKET, _MOST_BUCKETS)
 
-    @cached_property
-    def lineage(self) -> Lineage:
-        """The source columns of every column, as sorted pairs (table, column)."""
-        known = self.manifest.lineage.get(self.fingerprint)
-        return self.traced() if known is None else known
-
-    def traced(self) -> Lineage:
-        """Derive the lineage from the query."""
-        from graphrag_dagster.kernel.pipeline.sql_models.column_lineage import column_lineage
-
-        return column_lineage(self.query, self.table, self.refs)
-
 
 @cache
 def our_models() -> Sequence[SqlModel]:
-    """The models of this package; only those missing from its manifest are verified."""
-    return load_models(MODELS, Manifest.at(MANIFEST))
-
-
-def load_models(folder: Path = MODELS, manifest: Manifest | None = None) -> list[SqlModel]:
-    """Load, render and order every model below the folder, and verify those missing from the manifest.
+    """The models of this package and of all systems; verified and traced again only after a change.
 
     Raises:
-        ModelError: a template, ``ref`` or query is invalid, columns differ from the declaration, a declared
-            SQL table has no model, or models refer to each other in a circle.
+        ModelError: see :func:`load_models`.
     """
-    known = manifest or Manifest()
-    models = [_load(file, known) for file in sorted(folder.rglob("*.sql"))]
+    models = _read(model_folders())
+    fingerprint = _fingerprint(models)
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        known = json.loads(_LINEAGE.read_text(encoding="utf-8"))
+        if known["fingerprint"] == fingerprint:
+            return [_with_lineage(model, known["lineage"][model.table.full_name]) for model in models]
+    traced = _traced(models)
+    lineage = {model.table.full_name: model.lineage for model in traced}
+    # Where the package cannot be written, models are traced at each start.
+    with suppress(OSError):
+        _LINEAGE.parent.mkdir(exist_ok=True)
+        write_durably(_LINEAGE, json.dumps({"fingerprint": fingerprint, "lineage": lineage}))
+    return traced
+
+
+def load_models(folders: Sequence[Path] | None = None) -> Sequence[SqlModel]:
+    """Load, render, order, verify and trace every model.
+
+    Args:
+        folders: the folders of models; default: ours and those of all systems.
+
+    Raises:
+        ModelError: a ``ref`` or query is invalid, columns differ from the declaration, a declared SQL table
+            has no model or two, or models refer to each other in a circle.
+    """
+    return _traced(_read(folders or model_folders()))
+
+
+def _read(folders: Iterable[Path]) -> list[SqlModel]:
+    by_name: dict[str, SqlModel] = {}
+    for file in (file for folder in folders for file in sorted(folder.rglob("*.sql"))):
+        model = _load(file)
+        other = by_name.setdefault(model.table.full_name, model)
+        if other is not model:
+            raise ModelError(f"{model.file} and {other.file} make the same table; delete one")
     declared = {table.full_name for table in all_tables() if table.sql}
-    if missing := sorted(declared - {model.table.full_name for model in models}):
+    if missing := sorted(declared - by_name.keys()):
+        wanted = ", ".join(f"{name.replace('.', '/')}.sql" for name in missing)
         raise ModelError(
-            f"{folder}: no model makes {', '.join(missing)}, which a `tables.py` declares with `sql=True`"
+            f"no model makes {', '.join(missing)}, declared with `sql=True`: write {wanted} in the folder "
+            "`models` of its package"
         )
-    ordered = _ordered(models)
-    if unknown := [model for model in ordered if model.fingerprint not in known.lineage]:
-        _check_columns(unknown)
-    return ordered
+    return _ordered(by_name)
+
+
+def _fingerprint(models: Iterable[SqlModel]) -> str:
+    """Return a hash of the queries and of the declarations they must match."""
+    parts: list[object] = [version("sqlglot"), duckdb.__version__]
+    for model in models:
+        tables = (model.table, *model.refs)
+        declared = [[table.full_name, [[c.name, c.type] for c in table.columns]] for table in tables]
+        parts.append([model.query, declared])
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _traced(models: Sequence[SqlModel]) -> Sequence[SqlModel]:
+    # Imported here because tracing is needed only after a change.
+    from graphrag_dagster.dbt_like_sql.column_lineage import column_lineage
+
+    _check_columns(models)
+    return [_with_lineage(model, column_lineage(model.query, model.table, model.refs)) for model in models]
+
+
+def _with_lineage(model: SqlModel, lineage: Mapping[str, Iterable[Sequence[str]]]) -> SqlModel:
+    pairs = {name: [(table, column) for table, column in lineage[name]] for name in model.table.column_names}
+    return replace(model, lineage=pairs)
 
 
 def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _load(file: Path, manifest: Manifest) -> SqlModel:
+def _load(file: Path) -> SqlModel:
     text = file.read_text(encoding="utf-8")
     full_name = f"{file.parent.name}.{file.stem}"
     try:
@@ -159,15 +157,12 @@ def _load(file: Path, manifest: Manifest) -> SqlModel:
         except WarehouseError as error:
             raise ModelError(f"{file}:{_line(text, match.start())}: {error}") from error
     query = _REF.sub(lambda match: qualified(refs[match["name"]]), text)
-    if other := _TEMPLATE.search(query):
-        raise ModelError(
-            f"{file}:{_line(query, other.start())}: {other[0]} is not {{{{ ref('schema.table') }}}}"
-        )
-    return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)), manifest)
+    # Blank lines before it stay, so that errors name the lines of the file.
+    return SqlModel(file, target, query.rstrip(), tuple(refs[name] for name in sorted(refs)))
 
 
-def _ordered(models: Iterable[SqlModel]) -> list[SqlModel]:
-    waiting = {model.table.full_name: model for model in models}
+def _ordered(models: Mapping[str, SqlModel]) -> list[SqlModel]:
+    waiting = dict(models)
     ordered: list[SqlModel] = []
     while waiting:
         ready = [m for m in waiting.values() if not any(ref.full_name in waiting for ref in m.refs)]

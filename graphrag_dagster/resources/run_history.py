@@ -6,7 +6,7 @@ Dagster has no public API for parts of this. This is the only module that import
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,9 @@ from dagster import (
 )
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.resources.dagster_instance import recorded_instance
+from graphrag_dagster.resources.dagster_keys import CORPUS
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -190,6 +191,13 @@ def forget_partition(instance: DagsterInstance, corpus: str) -> None:
         instance.delete_dynamic_partition(str(CORPUS.name), corpus)
 
 
+def forget_partition_if_recorded(corpus: str) -> None:
+    """Delete the corpus's partition where Dagster has records; one that cannot be deleted stays."""
+    with suppress(GraphragError, OSError), recorded_instance() as instance:
+        if instance is not None:
+            forget_partition(instance, corpus)
+
+
 def _records(instance: DagsterInstance, tags: Mapping[str, str | Sequence[str]]) -> Sequence[RunRecord]:
     return instance.get_run_records(RunsFilter(tags=tags))
 
@@ -216,7 +224,7 @@ def _rewrite_files(instance: DagsterInstance) -> None:
 def _in_use_error(file: Path, why: str) -> DagsterHistoryError:
     return DagsterHistoryError(
         f"the runs are deleted, but traces remain in {file} ({why}); stop the Dagster processes that use it, "
-        "and purge again"
+        "and delete the history again"
     )
 
 

@@ -1,13 +1,13 @@
 """Stores frames of assets in the corpus's DuckDB file."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import get_origin
 
 import polars as pl
 from dagster import ConfigurableIOManager, DataVersion, InputContext, OutputContext, ResourceDependency
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.pipeline.result_display import stored_at
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.declared_tables import declared_table
 from graphrag_dagster.kernel.tables.table_declaration import Table
@@ -45,11 +45,6 @@ class WarehouseIOManager(ConfigurableIOManager):
                 "corpus"
             )
         return self.warehouse.read(table, corpora[0])
-
-
-def stored_at(file: Path) -> dict[str, str]:
-    """Return the storage location of a corpus's data as asset metadata."""
-    return {"dagster/uri": file.resolve().as_uri()}
 
 
 def _table_of(context: InputContext | OutputContext) -> Table:

@@ -1,98 +1,29 @@
-"""The pipeline as definitions: assets, checks, jobs, automation and resources."""
+"""Warehouse, corpora, models and the LLM cache as resources that run config can set."""
 
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import duckdb
 from dagster import (
-    AssetsDefinition,
-    AssetSpec,
     ConfigurableResource,
     DagsterLogManager,
-    Definitions,
-    ExecutorDefinition,
     InitResourceContext,
 )
 from dagster_duckdb import DuckDBResource
 from pydantic import Field
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import IO_MANAGER, resource_key
-from graphrag_dagster.kernel.pipeline.orchestration.io_manager import WarehouseIOManager
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import attach
-from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
-from graphrag_dagster.orchestration.assets import ASSETS, jobs
-from graphrag_dagster.orchestration.automation import SCHEDULES, SENSORS
-from graphrag_dagster.orchestration.freshness import FRESHNESS_JOB, fresh, morning
-
-
-def compose(
-    places: HomeFolders | None = None,
-    *,
-    max_tokens: int | None = None,
-    max_usd: float | None = None,
-    executor: ExecutorDefinition | None = None,
-    owners: Sequence[str] = (),
-    group_prefix: str = "",
-) -> Definitions:
-    """Return the definitions of the pipeline, for use alone or merged with others.
-
-    Args:
-        places: file locations; default: those of the environment at the time of use.
-        max_tokens: default token limit of a run, overridable in its run config; default: no limit.
-        max_usd: default cost limit of a run in US dollars, likewise.
-        executor: executor of the jobs; default: that of the merged definitions.
-        owners: owners of every asset, in Dagster's format.
-        group_prefix: prefix of every asset group's name.
-    """
-    where = places or HomeFolders()
-    corpora = CorpusStoreResource(root=where.corpora)
-    warehouse = WarehouseResource(path=where.warehouse, published=where.published)
-    memory = LLMCacheResource(file=where.memory)
-    resources = {
-        resource_key("corpora"): corpora,
-        resource_key("warehouse"): warehouse,
-        resource_key("memory"): memory,
-        resource_key("duckdb"): SnapshotsResource(warehouse=warehouse),
-        **{
-            resource_key(key): _configurable(load_target(kind)).configure_at_launch()
-            for system in systems().values()
-            for key, kind in system.resources.items()
-        },
-        resource_key("language"): LanguageResource.configure_at_launch(
-            max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
-        ),
-        IO_MANAGER: WarehouseIOManager(warehouse=warehouse),
-    }
-    return Definitions(
-        assets=_described(owners, group_prefix),
-        asset_checks=[fresh],
-        jobs=[*jobs(executor), FRESHNESS_JOB],
-        schedules=[*SCHEDULES, morning],
-        sensors=SENSORS,
-        resources=resources,
-    )
-
-
-def _described(owners: Sequence[str], group_prefix: str) -> Sequence[AssetsDefinition]:
-    if not (owners or group_prefix):
-        return ASSETS
-
-    def described(spec: AssetSpec) -> AssetSpec:
-        return spec.replace_attributes(owners=list(owners), group_name=f"{group_prefix}{spec.group_name}")
-
-    return [definition.map_asset_specs(described) for definition in ASSETS]
 
 
 class WarehouseResource(ConfigurableResource[None], Warehouse):
@@ -151,7 +82,7 @@ class LLMCacheResource(ConfigurableResource[None], LLMCache):
     """The LLM cache and the usage of every run."""
 
 
-def _configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:
+def configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:
     """Return a system's resource class as one that run config can set."""
     bases, attributes = (
         (ConfigurableResource[None], kind),

@@ -1,1 +1,0 @@
-"""Dagster integration: partitions, conditions, hooks, executors."""

@@ -1,0 +1,1 @@
+"""What runs are given and people configure: warehouse, corpora, models, executors, the instance."""

@@ -1,0 +1,69 @@
+"""The last run to index a corpus, as Dagster has recorded it."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.kernel.catalogue.registry import stages_made
+from graphrag_dagster.kernel.pipeline.index_status import UnfinishedIndex
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance, DagsterRun, RunRecord
+
+
+_MOST_RUNS = 20
+_INDEXING = ("index", "embed")
+#: The job of assets that are materialised without one, from the UI or by a backfill.
+_CHOSEN_ASSETS = "__ASSET_JOB"
+_PUBLISHING, _RESULTS = "marts/published_snapshot", "marts/published_results"
+_DONE = "SUCCESS"
+_ENDED = ("FAILURE", "CANCELED", "CANCELING")
+
+
+def unfinished_index(corpus: str) -> UnfinishedIndex | None:
+    """Return the last run to index a corpus if it has not succeeded, else None.
+
+    Raises:
+        DagsterInstanceError: Dagster's settings or records are unusable.
+    """
+    # Imported here because it imports Dagster, which not every command needs.
+    from graphrag_dagster.resources.dagster_instance import recorded_instance
+
+    with recorded_instance() as instance:
+        if instance is None or (record := _last(instance, corpus)) is None:
+            return None
+        run = record.dagster_run
+        if run.status.value == _DONE:
+            return None
+        failed = run.status.value in _ENDED
+        begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
+        return UnfinishedIndex(
+            run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None
+        )
+
+
+def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
+    from dagster import RunsFilter
+
+    runs_of_corpus = RunsFilter(tags={"dagster/partition": corpus})
+    records = instance.get_run_records(runs_of_corpus, limit=_MOST_RUNS, order_by="id", ascending=False)
+    return next((record for record in records if _tells_of_index(record.dagster_run)), None)
+
+
+def _tells_of_index(run: "DagsterRun") -> bool:
+    """Whether a run says what became of the index: it was to publish, or it failed at a part of it."""
+    if run.job_name != _CHOSEN_ASSETS:
+        return run.job_name in _INDEXING
+    if run.asset_selection is None:
+        return True
+    chosen = {key.to_user_string() for key in run.asset_selection}
+    if _PUBLISHING in chosen:
+        return True
+    groups = {key.partition("/")[0] for key in chosen - {_RESULTS}}
+    return run.status.value != _DONE and not groups.isdisjoint(stages_made("index"))
+
+
+def _failed_step(instance: "DagsterInstance", run_id: str) -> str | None:
+    from dagster import DagsterEventType
+
+    failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
+    return failures[0].event_log_entry.step_key if failures else None
