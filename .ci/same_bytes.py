@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import EXTRACTION_STATE, RESOLUTION_STATE
+from graphrag_dagster.systems.graphrag.resolution.tables import RESOLUTION_STATE
+from graphrag_dagster.systems.graphrag.tables import EXTRACTION_STATE
 from support.tables_of import contents
 
 ROOT = Path(__file__).parent.parent

@@ -61,11 +61,11 @@ def make(home: Path, entities: int) -> None:
     os.environ["GRAPHRAG_DAGSTER_HOME"] = str(home)
     from random_graph import random_graph
 
-    from graphrag_dagster.kernel import tables
     from graphrag_dagster.kernel.documents.document_metadata import periods_of
     from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
     from graphrag_dagster.kernel.storage.published import publish
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
+    from graphrag_dagster.kernel.tables import core_tables as tables
 
     folder = home / "corpora" / "random"
     folder.mkdir(parents=True, exist_ok=True)

@@ -14,13 +14,13 @@ import time
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import Hierarchy, levels
 from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.questions.searcher import level_read, require_method
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.levels_above import with_levels_above
 from graphrag_dagster.systems.graphrag.search.search_estimates import rated, whole

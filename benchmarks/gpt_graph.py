@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     hierarchical_communities,
     levels,
 )
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,
     ENTITIES,

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 
 from graphrag_dagster import export
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 CORPUS = "large"
 FORMS = ("parquet", "neo4j", "graphml", "rdf")

@@ -25,7 +25,7 @@ from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
 from graphrag_dagster.kernel.common.file_discovery import discover
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import IMPORT_ACCOUNT
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT
 
 
 def read(home: Path) -> dict[str, object]:

@@ -17,8 +17,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import duckdb
 
-from graphrag_dagster.kernel import tables as declared
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS
 from support.serve import ServedEndpoint
 
 BIN = Path(sys.executable).parent
@@ -28,7 +28,7 @@ CITATION = re.compile(r" ?\[Data: [^\]]*\]")
 INDEXED = tuple(
     table
     for table in all_tables()
-    if table not in declared.ACCOUNTS and table.group not in {"questions", "answers", "evaluation", "studies"}
+    if table not in ACCOUNTS and table.group not in {"questions", "answers", "evaluation", "studies"}
 )
 EXTRACTION = ("extract_graph", "glean_check", "glean_continue")
 

@@ -24,12 +24,12 @@ import retrieval
 from measuring import session_of
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.finding import names_in_question, with_history
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import require_method
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of
 from graphrag_dagster.systems.lego.search.lego_method import (

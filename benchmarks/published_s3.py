@@ -85,10 +85,10 @@ def asked(home: Path, url: str) -> list[float]:
 
 def clients(home: Path, node: Path, url: str, count: int, seconds: float) -> None:
     from graphrag_dagster import Index
-    from graphrag_dagster.kernel import tables
     from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
     from graphrag_dagster.kernel.storage.published import publish
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
+    from graphrag_dagster.kernel.tables import core_tables as tables
 
     os.environ |= {"GRAPHRAG_DAGSTER_HOME": str(node), "GRAPHRAG_DAGSTER_PUBLISHED": url}
     indexing = Warehouse(path=str(home / "warehouse" / "{corpus}.duckdb"))

@@ -3,9 +3,9 @@
 import random
 from itertools import accumulate
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.document_metadata import periods_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 
 def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:

@@ -141,10 +141,10 @@ class Measured:
     """The retriever of an index, and which passage each unit is."""
 
     def __init__(self, name: str, *, titled: bool) -> None:
-        from graphrag_dagster.kernel import tables
         from graphrag_dagster.kernel.questions.context.index_retriever import given_titles
         from graphrag_dagster.kernel.retrieval.retriever import Retriever
         from graphrag_dagster.kernel.storage.warehouse import Warehouse
+        from graphrag_dagster.kernel.tables import core_tables as tables
 
         warehouse = Warehouse()
         documents, units, entities, relationships, unit_vectors, entity_vectors = (

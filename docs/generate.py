@@ -21,8 +21,8 @@ from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
 from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
 from graphrag_dagster.kernel.settings.section import NamedChoice
-from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.service.explorer import PAGE
 
 DOCS = Path(__file__).parent

@@ -16,7 +16,7 @@ from dagster import (
 
 from graphrag_dagster.kernel.common.printable import printable
 from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, rules, violations
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.resources.dagster_keys import CORPUS
 
 #: Name of the check that each asset has.

@@ -51,7 +51,7 @@ from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, 
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import WrittenTable
-from graphrag_dagster.kernel.tables import VECTOR, Table, Tables
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table, Tables
 from graphrag_dagster.resources.dagster_keys import (
     CORPUS,
     FRESH,

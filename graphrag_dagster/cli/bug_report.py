@@ -16,7 +16,6 @@ from graphrag_dagster import __version__
 from graphrag_dagster.cli.console import number
 from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import installed_plugins
 from graphrag_dagster.kernel.common.printable import os_error_message, plural
 from graphrag_dagster.kernel.common.state_comparison import flatten
@@ -26,6 +25,7 @@ from graphrag_dagster.kernel.settings.credentials import names_a_key, redact
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _DISTRIBUTION = "graphrag-dagster"

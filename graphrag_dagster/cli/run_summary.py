@@ -8,15 +8,19 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_tables import CORPUS_DESCRIPTIONS, TESTSET_DOCUMENTS
 from graphrag_dagster.apps.evaluation.tables import ANSWER_SENTENCES, JUDGEMENTS, QUALITY_SCORES
 from graphrag_dagster.cli.result import Frame
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import engines
 from graphrag_dagster.kernel.models.cache.cache_database import own_database_if_made
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.systems.graphrag.resolution.tables import DECISIONS
+from graphrag_dagster.systems.graphrag.tables import QUARANTINE, TYPINGS
 
 _USED = (
     *("calls", "cached", "retries", "failed", "timeouts", "repeated"),
@@ -86,7 +90,7 @@ def usage_line(corpus: str, run_id: str) -> str | None:
 def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
     """What a finished index lacks of what a model was to give; empty where nothing is missing."""
     ledger = warehouse.read(tables.UNIT_LEDGER, corpus)
-    lost = warehouse.read(tables.QUARANTINE, corpus).filter(pl.col("kind") == "reply")
+    lost = warehouse.read(QUARANTINE, corpus).filter(pl.col("kind") == "reply")
     asking = [one.name for one in engines().values() if one.asks_model]
     units = ledger.filter((pl.col("state") == "quarantined") & pl.col("engine").is_in(asking))
     gleanings = lost.join(units, on="text_unit_id", how="anti")
@@ -95,8 +99,8 @@ def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
         for table in (tables.ENTITIES, tables.RELATIONSHIPS, tables.MERGED_CLAIMS)
     )
     reports = warehouse.read(tables.COMMUNITY_REPORTS, corpus).filter(pl.col("problem").is_not_null())
-    untyped = warehouse.read(tables.TYPINGS, corpus).filter(pl.col("problem").is_not_null())
-    unruled = warehouse.read(tables.DECISIONS, corpus).filter(pl.col("problem").is_not_null())
+    untyped = warehouse.read(TYPINGS, corpus).filter(pl.col("problem").is_not_null())
+    unruled = warehouse.read(DECISIONS, corpus).filter(pl.col("problem").is_not_null())
     counted = {
         "text units are quarantined: see extraction.unit_ledger and extraction.quarantine": units.height,
         "gleanings failed: see extraction.quarantine": gleanings.height,
@@ -111,7 +115,7 @@ def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
 #: Whose rows count mended replies, the column that does, and what such rows are called.
 INDEXED = (
     (tables.UNIT_LEDGER, "repaired", "text units"),
-    (tables.DECISIONS, "repaired", "pairs of names"),
+    (DECISIONS, "repaired", "pairs of names"),
     (tables.ENTITIES, "description_repaired", "entities"),
     (tables.RELATIONSHIPS, "description_repaired", "relationships"),
     (tables.MERGED_CLAIMS, "description_repaired", "claims"),
@@ -120,7 +124,7 @@ INDEXED = (
 ANSWERED = (
     (CORPUS_DESCRIPTIONS, "repaired", "descriptions of the corpus with its questions"),
     (TESTSET_DOCUMENTS, "repaired", "documents of the testset"),
-    (tables.ANSWERS, "repaired", "answers"),
+    (ANSWERS, "repaired", "answers"),
 )
 EVALUATED = (
     *ANSWERED,
@@ -131,7 +135,7 @@ EVALUATED = (
 
 
 def repaired_rows(
-    warehouse: Warehouse, corpus: str, counted: tuple[tuple[tables.Table, str, str], ...]
+    warehouse: Warehouse, corpus: str, counted: tuple[tuple[Table, str, str], ...]
 ) -> dict[str, int]:
     """Return how many rows of each kind rest on mended replies or records; kinds without any are left out."""
     found = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 from sqlglot.lineage import Node, lineage
 
-from graphrag_dagster.kernel.tables import VECTOR, Table
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table
 
 
 def column_lineage(query: str, target: Table, refs: Iterable[Table]) -> dict[str, list[tuple[str, str]]]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from graphrag_dagster.kernel.tables import Column, Table
+from graphrag_dagster.kernel.tables.table_declaration import Column, Table
 
 
 def schema_yml(tables: Iterable[Table]) -> str:

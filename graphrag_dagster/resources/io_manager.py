@@ -9,8 +9,8 @@ from dagster import ConfigurableIOManager, DataVersion, InputContext, OutputCont
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.pipeline.result_display import stored_at
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import declared_table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 
 class WarehouseIOManager(ConfigurableIOManager):

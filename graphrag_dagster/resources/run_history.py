@@ -23,7 +23,7 @@ from dagster import (
 )
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.resources.dagster_instance import recorded_instance
 from graphrag_dagster.resources.dagster_keys import CORPUS
 from graphrag_dagster.resources.unfinished_index import finished_note

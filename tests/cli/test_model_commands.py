@@ -8,10 +8,11 @@ import pytest
 from dagster import DagsterInstance, SensorResult, build_sensor_context
 
 from graphrag_dagster.automation.sensors import finished_batches
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models import batch_queue as batching
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home
@@ -189,7 +190,7 @@ def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
     run: Run, modelled: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     direct = contents(Warehouse(), "coast")
-    paid = Warehouse().read(tables.MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
+    paid = Warehouse().read(MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
     whole = paid["usd"].sum()
     monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "another.sqlite"))
     monkeypatch.setattr(batching, "QUIET_SECONDS", 0.1)
@@ -215,5 +216,5 @@ def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
     assert code == 0, err
     assert requested
     assert contents(Warehouse(), "coast") == direct
-    batched = Warehouse().read(tables.MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
+    batched = Warehouse().read(MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
     assert batched["usd"].sum() == pytest.approx(whole / 2)

@@ -11,11 +11,11 @@ import pytest
 from dagster import AssetMaterialization
 
 from graphrag_dagster.cli.commands.index_commands import published_as_it_is
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.erasure import note_file
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish, published, rollback
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.resources.dagster_instance import instance
 from support.commands import Run
 from support.corpora import write_corpus

@@ -7,8 +7,8 @@ from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.cli.commands.corpus.show_commands import file_table, unread_lines, unread_rows
 from graphrag_dagster.cli.result import say
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import describe_files
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 from support.corpora import write_corpus
 

@@ -40,7 +40,7 @@ PIPELINE = """
 from sizes.tables import DOCUMENT_SIZES
 
 from graphrag_dagster.kernel.pipeline.step_declaration import Step, by_queries
-from graphrag_dagster.kernel.tables import TEXT_CHUNKS
+from graphrag_dagster.kernel.tables.core_tables import TEXT_CHUNKS
 
 STEPS = (Step("sizes", by_queries, assets={DOCUMENT_SIZES: (TEXT_CHUNKS,)}),)
 """

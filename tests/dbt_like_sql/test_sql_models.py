@@ -14,10 +14,10 @@ from graphrag_dagster.dbt_like_sql.loader import (
     load_models,
 )
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import model_folders
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table
 
 OURS = model_folders()[0]
 CASES = [
@@ -28,10 +28,10 @@ CASES = [
 BY_NAME = {model.table.full_name: model for model in load_models()}
 
 
-def complete(table: tables.Table, row: dict[str, Any]) -> dict[str, Any]:
+def complete(table: Table, row: dict[str, Any]) -> dict[str, Any]:
     filler = {"VARCHAR": "", "INTEGER": 0, "BIGINT": 0, "DOUBLE": 0.0, "BOOLEAN": False}
     defaults = {c.name: None if c.nullable else filler.get(c.type, []) for c in table.columns}
-    return {k: v for k, v in defaults.items() if table.column(k).type != tables.VECTOR} | row
+    return {k: v for k, v in defaults.items() if table.column(k).type != VECTOR} | row
 
 
 def run(model: SqlModel, given_rows: dict[str, list[dict[str, Any]]], warehouse: Warehouse) -> pl.DataFrame:

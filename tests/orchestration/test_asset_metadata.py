@@ -4,9 +4,9 @@ from typing import Any
 import dagster as dg
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.steps import STEPS
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.resources.dagster_instance import instance
 
 

@@ -12,9 +12,9 @@ from graphrag_dagster.assets.step_assets import assets_of
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.component import compose
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
-from graphrag_dagster.kernel.tables import Tables
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.resources.dagster_keys import CORPUS
 from graphrag_dagster.resources.io_manager import data_version
 

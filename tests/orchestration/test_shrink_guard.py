@@ -7,11 +7,12 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish, published
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_FILES
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.corpora import write_corpus
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 
@@ -86,14 +87,14 @@ def test_entities_may_go_with_their_documents_and_a_few_more(
 def write_graph(warehouse: Warehouse, files: dict[str, tuple[str, str | None, int]], entities: int) -> None:
     """A graph without texts, of files with their status, hash and rows."""
     rows = [{"path": p, "status": s, "sha256": h, "reason": None} for p, (s, h, _) in files.items()]
-    warehouse.write(tables.IMPORTED_FILES, "coast", filled(tables.IMPORTED_FILES, rows))
+    warehouse.write(IMPORTED_FILES, "coast", filled(IMPORTED_FILES, rows))
     account = [
         {"path": p, "record": record, "outcome": outcome, "rows": n}
         for p, (status, _, n) in files.items()
         if status == "read"
         for record, outcome in (("relations", "read"), ("relations", "malformed"), ("text_units", "read"))
     ]
-    warehouse.write(tables.IMPORT_ACCOUNT, "coast", filled(tables.IMPORT_ACCOUNT, account))
+    warehouse.write(IMPORT_ACCOUNT, "coast", filled(IMPORT_ACCOUNT, account))
     made = [{"entity_id": f"e{n}", "name": f"E{n}"} for n in range(entities)]
     warehouse.write(tables.ENTITIES, "coast", filled(tables.ENTITIES, made))
 

@@ -9,13 +9,13 @@ import polars as pl
 from graphrag_dagster import export
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.interchange.import_proposal import propose
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
-RECORDS = (tables.IMPORTED_ENTITIES, tables.IMPORTED_RELATIONS)
+RECORDS = (IMPORTED_ENTITIES, IMPORTED_RELATIONS)
 #: Where a row stands, which differs from one file to another.
 _PLACE = ("path", "row", "graph")
 

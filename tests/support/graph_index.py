@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.index_frames import filled
 

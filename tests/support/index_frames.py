@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 DOCUMENT = "The quay was built by Orrin Vask in 1998. Selma Dray opposed the merger of the shipping lines. "
 
 
-def filled(table: tables.Table, rows: list[dict[str, object]]) -> pl.DataFrame:
+def filled(table: Table, rows: list[dict[str, object]]) -> pl.DataFrame:
     filler: dict[str, object] = {"VARCHAR": "", "INTEGER": 0, "BIGINT": 0, "DOUBLE": 0.0, "BOOLEAN": False}
     blank = {c.name: None if c.nullable else filler.get(c.type, []) for c in table.columns}
     return table.frame([blank | row for row in rows])

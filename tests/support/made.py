@@ -6,8 +6,8 @@ from pathlib import Path
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.published_graphs import MadeGraph, filled, publish_graph
 
 Rows = Mapping[Table, Mapping[str, object]]

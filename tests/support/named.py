@@ -2,12 +2,15 @@
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions
 from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resolve_corpus
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES, DECISIONS
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 
 #: Names with their types by path; what follows a # tells documents of one file apart.
 Texts = dict[str, list[tuple[str, str]]]
@@ -27,7 +30,7 @@ def frames_of(texts: Texts) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
             gleaned.append({"instance_id": f"u{number}-{place}", "text_unit_id": f"u{number}", "round": 0, "position": place, "name": normalise(name), "surface": name, "type": kind, "spans": [span]})  # fmt: skip
             at += len(name) + len(" spoke. ")
     return (
-        tables.GLEANED_ENTITIES.rows(gleaned),
+        GLEANED_ENTITIES.rows(gleaned),
         tables.TEXT_CHUNKS.rows(chunks),
         tables.DOCUMENTS.rows(documents),
     )
@@ -48,14 +51,14 @@ def write_tables(warehouse: Warehouse, corpus: str, texts: Texts, said: Decision
     ]  # fmt: skip
     for table, frame in (
         (tables.DOCUMENTS, documents),
-        (tables.DECISIONS, found.decisions),
-        (tables.ALIASES, found.aliases),
+        (DECISIONS, found.decisions),
+        (ALIASES, found.aliases),
         (tables.ENTITIES, tables.ENTITIES.rows(entities)),
     ):
         warehouse.write(table, corpus, frame.with_columns(_filled(frame, table)))
 
 
-def _filled(frame: pl.DataFrame, table: tables.Table) -> list[pl.Expr]:
+def _filled(frame: pl.DataFrame, table: Table) -> list[pl.Expr]:
     """What the test leaves open and may not be null is empty."""
     blank = {pl.String: "", pl.Int32: 0}
     open_ = (c.name for c in table.columns if not c.nullable and frame.schema[c.name] in blank)

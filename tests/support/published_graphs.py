@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Column, Table
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS
 
 UNIT_MENTIONS = 20
 DOCUMENT_UNITS = 50
@@ -70,7 +72,7 @@ def filled(table: Table, columns: Mapping[str, object]) -> pl.DataFrame:
     ).select(table.column_names)
 
 
-def _plain(column: tables.Column) -> object:
+def _plain(column: Column) -> object:
     if column.nullable:
         return None
     if column.values:
@@ -131,7 +133,7 @@ def _texts(made: MadeGraph) -> dict[Table, dict[str, object]]:
             "tokens": [length // 4 for length in lengths],
         },
         tables.UNIT_LEDGER: {"text_unit_id": units, "entities": UNIT_MENTIONS},
-        tables.GLEANED_ENTITIES: {
+        GLEANED_ENTITIES: {
             "instance_id": [f"i{n}" for n in range(len(mentions))],
             "text_unit_id": [units[unit] for unit, *_ in mentions],
             "position": [position for _, position, *_ in mentions],
@@ -141,7 +143,7 @@ def _texts(made: MadeGraph) -> dict[Table, dict[str, object]]:
             "description": "Went to the harbour",
             "spans": [[{"start": start, "end": end}] for *_, start, end in mentions],
         },
-        tables.ALIASES: {
+        ALIASES: {
             "document_id": [documents[document] for document, _ in alias],
             "name": [_title(entity).upper() for _, entity in alias],
             "entity": [_title(entity).upper() for _, entity in alias],
@@ -196,7 +198,7 @@ def _graph(made: MadeGraph) -> dict[Table, dict[str, object]]:
             "instances": 1,
             "text_unit_ids": [[unit] for unit in units],
         },
-        tables.GLEANED_RELATIONSHIPS: {
+        GLEANED_RELATIONSHIPS: {
             "instance_id": [f"s{n}" for n in range(len(pairs))],
             "text_unit_id": units,
             "source": [min(pair) for pair in names],

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS
 
 
 def rows_of(text: str) -> int:
@@ -53,7 +57,7 @@ class Graph:
             "members": self.members,
         }
 
-    def tables(self) -> dict[tables.Table, pl.DataFrame]:
+    def tables(self) -> dict[Table, pl.DataFrame]:
         return tables_of(self.frames())
 
 
@@ -64,14 +68,14 @@ _TABLES = {
     "communities": tables.COMMUNITIES,
     "members": tables.COMMUNITY_MEMBERS,
     "text_chunks": tables.TEXT_CHUNKS,
-    "gleaned_entities": tables.GLEANED_ENTITIES,
-    "gleaned_relationships": tables.GLEANED_RELATIONSHIPS,
-    "aliases": tables.ALIASES,
-    "context_nodes": tables.CONTEXT_NODES,
+    "gleaned_entities": GLEANED_ENTITIES,
+    "gleaned_relationships": GLEANED_RELATIONSHIPS,
+    "aliases": ALIASES,
+    "context_nodes": CONTEXT_NODES,
 }
 
 
-def tables_of(frames: Mapping[str, pl.DataFrame]) -> dict[tables.Table, pl.DataFrame]:
+def tables_of(frames: Mapping[str, pl.DataFrame]) -> dict[Table, pl.DataFrame]:
     return {_TABLES[name]: frame for name, frame in frames.items()}
 
 

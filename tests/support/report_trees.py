@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.index_frames import index_of
 
 #: harbour ─ quay ─ crane; harbour ─ mail; music; fishing ─ nets.

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.index_frames import filled
 
 

@@ -4,10 +4,11 @@ from collections.abc import Collection
 
 import duckdb
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_COSTS
 from graphrag_dagster.kernel.catalogue.registry import stages_made
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import ACCOUNTS, ANSWER_COSTS
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS
 
 #: Groups that other jobs than ``index`` make.
 EVALUATING = tuple(stages_made("request"))

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.published import Published, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 
 def publish_triples(

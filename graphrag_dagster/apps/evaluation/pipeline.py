@@ -1,5 +1,12 @@
 """The steps of an evaluation, in order."""
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWER_COSTS,
+    ANSWER_STATEMENTS,
+    ANSWERS,
+)
 from graphrag_dagster.apps.evaluation.questions.question_tables import (
     CORPUS_DESCRIPTIONS,
     PERSONA_QUESTIONS,
@@ -38,16 +45,7 @@ from graphrag_dagster.apps.evaluation.tables import (
 )
 from graphrag_dagster.kernel.pipeline.step_declaration import Step
 from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT
-from graphrag_dagster.kernel.tables import (
-    ANSWER_CITATIONS,
-    ANSWER_CONTEXTS,
-    ANSWER_COSTS,
-    ANSWER_STATEMENTS,
-    ANSWERS,
-    DOCUMENTS,
-    ENTITIES,
-    TEXT_CHUNKS,
-)
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, ENTITIES, TEXT_CHUNKS
 
 STEPS = (
     Step(

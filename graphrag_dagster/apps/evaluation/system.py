@@ -106,6 +106,7 @@ SYSTEM = System(
     profiles=MappingProxyType({"paper": _PAPER, "paper_003": _PAPER_003, "paper_004": _PAPER_004}),
     tables=(
         "graphrag_dagster.apps.evaluation.questions.question_tables:TABLES",
+        "graphrag_dagster.apps.evaluation.questions.answer_tables:TABLES",
         "graphrag_dagster.apps.evaluation.tables:TABLES",
         "graphrag_dagster.apps.evaluation.tables:STUDY_TABLES",
     ),

@@ -9,10 +9,10 @@ import polars as pl
 from graphrag_dagster.apps.explorer.community_map import Cell, community_cells, place_cells, tokens_sql
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, places
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.instance_lineage import Instances
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.tasks.report_citations import marked_parts
 from graphrag_dagster.kernel.text.evidence import Words
 

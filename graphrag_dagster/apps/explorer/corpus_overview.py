@@ -8,7 +8,6 @@ import polars as pl
 from graphrag_dagster.apps.explorer.example_questions import example_questions
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import method_at_level, methods
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.documents import describe_files, partly_read_files, unread_files
@@ -16,6 +15,7 @@ from graphrag_dagster.kernel.questions.corpus_index import settings_for_question
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,

@@ -7,8 +7,10 @@ from typing import Any
 
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import MissingError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.impact import impact
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 
 _UNITS, _ENTITIES = 500, 100
 
@@ -185,9 +187,9 @@ def _entities(shown: OpenSnapshot, document_id: str) -> list[dict[str, Any]]:
         f"""
         with named as (
             select coalesce(a.entity, g.name) as name, u.start_char, unnest(g.spans) as span
-            from {shown[tables.GLEANED_ENTITIES]} as g
+            from {shown[GLEANED_ENTITIES]} as g
             join {shown[tables.TEXT_CHUNKS]} as u using (text_unit_id)
-            left join {shown[tables.ALIASES]} as a on a.document_id = u.document_id and a.name = g.name
+            left join {shown[ALIASES]} as a on a.document_id = u.document_id and a.name = g.name
             where u.document_id = $document
         )
         select e.entity_id, e.title, e.type,

@@ -11,8 +11,10 @@ from typing import Any, Literal, NamedTuple
 from graphrag_dagster.apps.explorer.document_page import document_row
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 
 MarkKind = Literal["entity", "claim", "cited"]
 
@@ -206,9 +208,9 @@ def _entities_sql(shown: OpenSnapshot) -> str:
         from (
             select coalesce(a.entity, g.name) as name,
                 u.start_char + span.start as start, u.start_char + span."end" as "end"
-            from (select text_unit_id, name, unnest(spans) as span from {shown[tables.GLEANED_ENTITIES]}) as g
+            from (select text_unit_id, name, unnest(spans) as span from {shown[GLEANED_ENTITIES]}) as g
             join {_units_sql(shown)} as u using (text_unit_id)
-            left join {shown[tables.ALIASES]} as a on a.document_id = u.document_id and a.name = g.name
+            left join {shown[ALIASES]} as a on a.document_id = u.document_id and a.name = g.name
         ) as n
         join {shown[tables.ENTITIES]} as e using (name)
         where n.start < $last and n."end" > $first
@@ -226,8 +228,8 @@ def _claims_sql(shown: OpenSnapshot) -> str:
                 select text_unit_id, subject, object, type, unnest(spans) as span from {shown[tables.CLAIMS]}
             ) as g
             join {_units_sql(shown)} as u using (text_unit_id)
-            left join {shown[tables.ALIASES]} as s on s.document_id = u.document_id and s.name = g.subject
-            left join {shown[tables.ALIASES]} as o on o.document_id = u.document_id and o.name = g.object
+            left join {shown[ALIASES]} as s on s.document_id = u.document_id and s.name = g.subject
+            left join {shown[ALIASES]} as o on o.document_id = u.document_id and o.name = g.object
         ) as n
         join {shown[tables.MERGED_CLAIMS]} as c
             on c.subject = n.subject and c.object is not distinct from n.object and c.type = n.type

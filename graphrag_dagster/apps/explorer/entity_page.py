@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, known_places, places
 from graphrag_dagster.errors import MissingError
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,9 @@ def named_sql(shown: OpenSnapshot, units: str) -> str:
         select text_unit_id, span.start as start, span."end" as "end"
         from (
             select g.text_unit_id, unnest(g.spans) as span
-            from {shown[tables.GLEANED_ENTITIES]} as g
+            from {shown[GLEANED_ENTITIES]} as g
             join {units} as u using (text_unit_id)
-            left join {shown[tables.ALIASES]} as a on a.document_id = u.document_id and a.name = g.name
+            left join {shown[ALIASES]} as a on a.document_id = u.document_id and a.name = g.name
             where coalesce(a.entity, g.name) = $name
         )
     """

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 MOST_QUESTIONS = 6
 #: A longer question of the corpus's own list would not fit where it is offered.

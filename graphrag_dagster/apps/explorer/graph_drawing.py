@@ -7,7 +7,7 @@ import polars as pl
 
 from graphrag_dagster.apps.explorer.community_map import check_level, levels_of, place_cells, positions
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 MOST_NODES = 2_000
 _MOST_EDGES = 6_000

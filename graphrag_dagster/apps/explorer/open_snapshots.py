@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, attach, damage_errors, frame_of
 from graphrag_dagster.kernel.storage.published import Published, published, reading, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
-from graphrag_dagster.kernel.tables import VECTOR, Table
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from graphrag_dagster.apps.explorer.open_snapshots import (
     unpublished_error,
 )
 from graphrag_dagster.errors import MissingError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.storage.published import Published, published, snapshots
 from graphrag_dagster.kernel.storage.published.derived_files import CHANGES
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 _MOST = 100
 _OLDER, _NEWER = "snapshot_before", "snapshot_after"

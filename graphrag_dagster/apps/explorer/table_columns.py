@@ -6,8 +6,11 @@ from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
-from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.tables import Column, Table
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Column, Table
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE, RUN_USAGE
+from graphrag_dagster.systems.graphrag.resolution.tables import DECISIONS
+from graphrag_dagster.systems.graphrag.tables import QUARANTINE
 
 ColumnType = Literal["text", "number", "boolean", "list"]
 LinkKind = Literal["entity", "community", "document"]
@@ -283,21 +286,21 @@ VIEWS = (
     View(
         "quarantine",
         "Quarantined records",
-        tables.QUARANTINE,
-        (*_OF_DOCUMENT, *_own_columns(tables.QUARANTINE, "kind", "reason", "raw", "round", "engine")),
+        QUARANTINE,
+        (*_OF_DOCUMENT, *_own_columns(QUARANTINE, "kind", "reason", "raw", "round", "engine")),
         _UNIT,
         _TO_DOCUMENT,
     ),
     View(
         "names",
         "Name decisions",
-        tables.DECISIONS,
+        DECISIONS,
         (
             *_OF_DOCUMENT,
             *_own_columns(
-                tables.DECISIONS, "one", "one_type", "other", "other_type", "verdict", "decided_by", "reason"
+                DECISIONS, "one", "one_type", "other", "other_type", "verdict", "decided_by", "reason"
             ),
-            *_own_columns(tables.DECISIONS, "score", "who", "decided_at", "decision_id"),
+            *_own_columns(DECISIONS, "score", "who", "decided_at", "decision_id"),
         ),
         (_DOCUMENT,),
         _TO_DOCUMENT,
@@ -317,15 +320,15 @@ VIEWS = (
     View(
         "runs",
         "Runs and their cost",
-        tables.RUN_USAGE,
-        _own_columns(tables.RUN_USAGE, *tables.RUN_USAGE.column_names),
+        RUN_USAGE,
+        _own_columns(RUN_USAGE, *RUN_USAGE.column_names),
         order="begun desc",
     ),
     View(
         "models",
         "Model usage",
-        tables.MODEL_USAGE,
-        _own_columns(tables.MODEL_USAGE, *tables.MODEL_USAGE.column_names),
+        MODEL_USAGE,
+        _own_columns(MODEL_USAGE, *MODEL_USAGE.column_names),
         order="begun desc",
     ),
 )

@@ -34,6 +34,7 @@ from graphrag_dagster.apps.interchange.node_properties import NodeProperties
 from graphrag_dagster.apps.interchange.readers.graph_files import FileGraph, graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_graph
 from graphrag_dagster.apps.interchange.settings import ImportServer, ImportSettings, WriteBackSettings
+from graphrag_dagster.apps.interchange.tables import IMPORT_QUARANTINE
 from graphrag_dagster.errors import CorpusError, QueryError
 from graphrag_dagster.kernel.common.file_discovery import FoundFile, hash_files
 from graphrag_dagster.kernel.common.printable import plural
@@ -44,8 +45,8 @@ from graphrag_dagster.kernel.pipeline.erasure import DeletedGraphs
 from graphrag_dagster.kernel.storage.bolt_client import BoltGraph, server_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, WrittenTable
-from graphrag_dagster.kernel.tables import IMPORT_ACCOUNT, IMPORT_QUARANTINE, IMPORTED_FILES, Table
-from graphrag_dagster.kernel.tables.import_tables import RECORDS
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_FILES, RECORDS
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 _Row = Mapping[str, Any]
 

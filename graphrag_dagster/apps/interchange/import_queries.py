@@ -7,9 +7,9 @@ for those that are made here, and ``graphs``, the graphs that declare their enti
 from collections.abc import Mapping
 from typing import Final
 
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.apps.interchange.tables import IMPORT_QUARANTINE
+from graphrag_dagster.kernel.tables.import_tables import (
     IMPORT_ACCOUNT,
-    IMPORT_QUARANTINE,
     IMPORTED_CLAIMS,
     IMPORTED_COMMUNITIES,
     IMPORTED_DOCUMENTS,
@@ -18,8 +18,8 @@ from graphrag_dagster.kernel.tables import (
     IMPORTED_RELATIONS,
     IMPORTED_REPORTS,
     IMPORTED_TEXT_UNITS,
-    Table,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 _PLACE = """{'path': path, 'row': "row"}"""
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from graphrag_dagster.apps.interchange.tables import IMPORT_QUARANTINE
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.step_declaration import Step, StepRun, Stored
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.import_tables import (
     IMPORT_ACCOUNT,
-    IMPORT_QUARANTINE,
     IMPORTED_CLAIMS,
     IMPORTED_COMMUNITIES,
     IMPORTED_DOCUMENTS,
@@ -15,8 +15,8 @@ from graphrag_dagster.kernel.tables import (
     IMPORTED_RELATIONS,
     IMPORTED_REPORTS,
     IMPORTED_TEXT_UNITS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 
 
 def imports(_tables: Tables, run: StepRun) -> Iterator[Stored]:

@@ -16,6 +16,7 @@ SYSTEM = System(
             "write_back": "graphrag_dagster.apps.interchange.settings:WriteBackSettings",
         }
     ),
+    tables=("graphrag_dagster.apps.interchange.tables:TABLES",),
     stages=_STAGES,
     pipeline="graphrag_dagster.apps.interchange.pipeline:STEPS",
 )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.progress import without_progress
 from graphrag_dagster.kernel.models.call_estimates import (
     Estimate,
@@ -20,6 +19,7 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, Unit
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.name_judging_ports import Untyped
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup
 from graphrag_dagster.kernel.text import prompts
@@ -38,7 +38,15 @@ from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMe
 from graphrag_dagster.systems.graphrag.resolution.entity_resolution import ModelNameJudge
 from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resolve_corpus
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
+from graphrag_dagster.systems.graphrag.resolution.tables import DECISIONS
 from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings, GraphSettings
+from graphrag_dagster.systems.graphrag.tables import (
+    CLAIM_GROUPS,
+    ENTITY_GROUPS,
+    GLEANED_ENTITIES,
+    RELATIONSHIP_GROUPS,
+    TYPINGS,
+)
 
 #: Tokens of a pair of names with the sentences in which they stand.
 PAIR = 150
@@ -129,7 +137,7 @@ def _guess_names(text: str) -> list[str]:
 
 
 def _entities(corpus: str) -> Mapping[str, list[str]]:
-    made = Warehouse().read_if_present(tables.GLEANED_ENTITIES, corpus)
+    made = Warehouse().read_if_present(GLEANED_ENTITIES, corpus)
     if made is None:
         return {}
     rows = made.select("text_unit_id", "name").unique().sort("text_unit_id", "name")
@@ -137,7 +145,7 @@ def _entities(corpus: str) -> Mapping[str, list[str]]:
 
 
 def _groups(corpus: str) -> list[DescriptionGroup]:
-    kinds = (tables.ENTITY_GROUPS, tables.RELATIONSHIP_GROUPS, tables.CLAIM_GROUPS)
+    kinds = (ENTITY_GROUPS, RELATIONSHIP_GROUPS, CLAIM_GROUPS)
     made = [Warehouse().read_if_present(table, corpus) for table in kinds]
     return [group for frame in made if frame is not None for group in description_groups(frame)]
 
@@ -208,7 +216,7 @@ class _Memory:
 
 def _replay_comparisons(corpus: str, settings: CorpusSettings, kept: Sequence[str], memory: _Memory) -> int:
     """Compare the names of text units that stay, and return how many pairs the memory cannot rule on."""
-    wanted = (tables.GLEANED_ENTITIES, tables.TEXT_CHUNKS, tables.DOCUMENTS)
+    wanted = (GLEANED_ENTITIES, tables.TEXT_CHUNKS, tables.DOCUMENTS)
     made = [Warehouse().read_if_present(table, corpus) for table in wanted]
     gleaned, chunks, documents = made
     if gleaned is None or chunks is None or documents is None:
@@ -221,7 +229,7 @@ def _replay_comparisons(corpus: str, settings: CorpusSettings, kept: Sequence[st
 
 
 def _open_pairs(corpus: str, new: Sequence[Unit]) -> Range:
-    decisions = Warehouse().read_if_present(tables.DECISIONS, corpus)
+    decisions = Warehouse().read_if_present(DECISIONS, corpus)
     ledger = Warehouse().read_if_present(tables.UNIT_LEDGER, corpus)
     if decisions is None or ledger is None or decisions.is_empty() or ledger.is_empty():
         names = {name for unit in new for name in names_and_pairs(unit.text)[0]}
@@ -267,7 +275,7 @@ def typing_estimate(
 
 
 def _earlier_requests(corpus: str) -> list[Untyped]:
-    wanted = (tables.GLEANED_ENTITIES, tables.TYPINGS, tables.TEXT_CHUNKS)
+    wanted = (GLEANED_ENTITIES, TYPINGS, tables.TEXT_CHUNKS)
     entities, typings, chunks = (Warehouse().read_if_present(table, corpus) for table in wanted)
     if entities is None or typings is None or chunks is None:
         return []

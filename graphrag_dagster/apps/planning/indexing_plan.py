@@ -12,7 +12,6 @@ from graphrag_dagster.apps.planning.indexing_estimates import (
     typing_estimate,
 )
 from graphrag_dagster.apps.planning.plan_basis import PlanBasis, basis_of
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.call_estimates import (
     SUMMARIES_PER_NAME,
@@ -36,6 +35,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.community_reports import reported

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from graphrag_dagster.apps.interchange.settings import ImportSettings
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import read_corpus, require_documents
 from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
@@ -16,6 +15,13 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.import_tables import (
+    IMPORTED_COMMUNITIES,
+    IMPORTED_DOCUMENTS,
+    IMPORTED_REPORTS,
+    IMPORTED_TEXT_UNITS,
+)
 from graphrag_dagster.systems.graphrag.llm.extraction_lengths import names_and_pairs
 
 
@@ -66,8 +72,8 @@ def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> PlanBa
         import_graphs(store, warehouse, name)
         with warehouse.reading(name) as reader:
             texts = imported_texts(
-                reader.read(tables.IMPORTED_DOCUMENTS),
-                reader.read(tables.IMPORTED_TEXT_UNITS),
+                reader.read(IMPORTED_DOCUMENTS),
+                reader.read(IMPORTED_TEXT_UNITS),
                 settings.text_units.encoding,
             )
             names = _count_rows(
@@ -80,7 +86,7 @@ def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> PlanBa
             )
             communities, reports = (
                 Counter[int](reader.read(table, ["level"])["level"])
-                for table in (tables.IMPORTED_COMMUNITIES, tables.IMPORTED_REPORTS)
+                for table in (IMPORTED_COMMUNITIES, IMPORTED_REPORTS)
             )
     if own.communities != "kept" or not communities:
         return PlanBasis(texts.text_units, names, pairs)

@@ -12,7 +12,6 @@ import typer
 from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import CorpusError, EndpointError, SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.documents import read_corpus
 from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, api_of, refresh_all
@@ -27,6 +26,7 @@ from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore, models_of
 from graphrag_dagster.kernel.storage.home import cache_location, cache_place
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 
 def upkeep() -> Upkeep:

@@ -38,7 +38,7 @@ from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_se
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import TEXT_UNIT_EMBEDDINGS
+from graphrag_dagster.kernel.tables.core_tables import TEXT_UNIT_EMBEDDINGS
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 

@@ -43,7 +43,8 @@ from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import CORPUS_SUMMARY, DOCUMENTS, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
+from graphrag_dagster.kernel.tables.core_tables import CORPUS_SUMMARY, DOCUMENTS, FILES, UNIT_LEDGER
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT
 from graphrag_dagster.resources.unfinished_index import unfinished_index
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from graphrag_dagster.errors import CatalogueError
-from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM
+from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,6 @@ class RerankerKind(_Kind):
     """
 
 
-_NEURAL = ("gliner", "tokenizers", "torch", "transformers")
-
 ENGINES = (
     Engine(
         EXTRACTIVE,
@@ -163,15 +161,6 @@ ENGINES = (
             "graph.merge_above_tokens",
             "graph.profile",
         ),
-    ),
-    Engine(
-        GLINER_REBEL,
-        "two scientific models on this machine: GLiNER finds entities, REBEL relationships",
-        packages=_NEURAL,
-        settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
-        libraries=MappingProxyType({"extraction": _NEURAL}),
-        models="graphrag_dagster.systems.graphrag.gliner_rebel:models",
-        examined="graphrag_dagster.systems.graphrag.gliner_rebel:probe_models",
     ),
 )
 

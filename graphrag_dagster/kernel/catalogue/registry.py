@@ -448,7 +448,7 @@ def built_in_of_kind(kind: str) -> Sequence[Any]:
                     if engine.name in task.done_by
                 },
             )
-            for engine in ENGINES
+            for engine in (*ENGINES, *(one for system in systems().values() for one in system.own_engines))
         )
     if kind == "method":
         declared = [method for system in systems().values() for method in system.methods]

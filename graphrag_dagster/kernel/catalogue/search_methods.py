@@ -69,7 +69,7 @@ class SearchMethod:
             :class:`~graphrag_dagster.kernel.questions.context.answer.Answer`.
         size: estimates the model use of one question: like ``answer``, but takes a
             :class:`~graphrag_dagster.kernel.questions.question.Basis` and returns a
-            :class:`~graphrag_dagster.apps.evaluation.stages.evaluation_plan.MethodSize`.
+            :class:`~graphrag_dagster.kernel.models.call_estimates.MethodSize`.
         brief: a few words on what it reads, for lists; default: ``text``.
         tasks: names of the language tasks it needs.
         tables: full names of the tables that it reads or its sources refer to.

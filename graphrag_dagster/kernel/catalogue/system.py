@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from graphrag_dagster.kernel.catalogue.engines import Engine
 from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 
 #: Kinds of corpora, the default first. Each stage declares which ones it is for.
@@ -116,6 +117,7 @@ class System:
         tasks: ``module:TASKS``, its language tasks.
         engines: by engine name, the module with a factory for each task. The factory has the name of the task
             and takes a :class:`~graphrag_dagster.kernel.tasks.task_provider.TaskProvider`.
+        own_engines: engines that it brings; ``engines`` names their modules too.
         methods: search methods.
         parts: the parts of a snapshot that the methods read beside the graph, by name.
         tables: ``module:TABLES`` of each module that declares tables beside those of the kernel.
@@ -146,6 +148,7 @@ class System:
     builds_on: tuple[str, ...] = ()
     tasks: str = ""
     engines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_engines: tuple[Engine, ...] = ()
     methods: tuple[SearchMethod, ...] = ()
     parts: Mapping[str, DeclaredPart] = field(default_factory=lambda: MappingProxyType({}))
     tables: tuple[str, ...] = ()

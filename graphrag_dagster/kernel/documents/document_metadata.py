@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from graphrag_dagster.kernel.tables import DOCUMENT_METADATA, DOCUMENT_PERIODS
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENT_METADATA, DOCUMENT_PERIODS
 from graphrag_dagster.kernel.text.periods import NamedPeriod, Period, month_first_in, only_period, periods_in
 
 Type = Literal["text", "number", "boolean", "date"]

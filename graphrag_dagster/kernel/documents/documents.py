@@ -27,7 +27,7 @@ from graphrag_dagster.kernel.documents.file_reading import (
 from graphrag_dagster.kernel.documents.file_records import RecordPlaces, SourceFile
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, reader_process
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, FILES
 
 _LONGEST_REASON = 1_000
 _NAMES_FILE, _LONGEST_NAMES_FILE = "users.json", 5_000_000

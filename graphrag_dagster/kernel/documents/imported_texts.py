@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.tables import DOCUMENTS, TEXT_CHUNKS
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, TEXT_CHUNKS
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
 #: How text units of a graph were cut: elsewhere.

@@ -10,7 +10,7 @@ import polars as pl
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.tables import TEXT_CHUNKS
+from graphrag_dagster.kernel.tables.core_tables import TEXT_CHUNKS
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, Window, get_tokenizer, window_count
 

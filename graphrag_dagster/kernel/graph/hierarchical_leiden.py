@@ -10,7 +10,7 @@ from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions, run_native_leiden
 from graphrag_dagster.kernel.graph.undirected_graph import Network, Profile, clustered_part, network
-from graphrag_dagster.kernel.tables import COMMUNITIES, COMMUNITY_MEMBERS
+from graphrag_dagster.kernel.tables.core_tables import COMMUNITIES, COMMUNITY_MEMBERS
 
 
 @dataclass(frozen=True, slots=True)

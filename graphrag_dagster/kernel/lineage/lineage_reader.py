@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.impact import Impact
 from graphrag_dagster.kernel.lineage.impact import impact as impact_of
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep
@@ -12,6 +11,7 @@ from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
 from graphrag_dagster.kernel.lineage.row_lineage import why as why_of
 from graphrag_dagster.kernel.storage import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 
 def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:

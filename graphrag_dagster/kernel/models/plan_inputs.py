@@ -8,7 +8,6 @@ from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, re
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog, price_of
 from graphrag_dagster.kernel.models.call_estimates import Estimate
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
-from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.model_costs import Price
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
@@ -20,6 +19,9 @@ def prices_of(
     settings: ModelSettings, estimates: Iterable[Estimate], role_of: Callable[[Estimate], RoleName]
 ) -> dict[str, Price]:
     """Return the prices that are known of the models of estimates; ``role_of``: which one is asked."""
+    # The client of an endpoint, which a job without a plan does without.
+    from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+
     prices = {}
     for one in estimates:
         model = settings.for_role(role_of(one))

@@ -15,8 +15,8 @@ from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
-from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.text.prompts import load
 
 if TYPE_CHECKING:

@@ -12,17 +12,19 @@ from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.erasure import note_deleted
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     DOCUMENT_METADATA,
     DOCUMENT_PERIODS,
     DOCUMENTS,
     FILES,
+    TEXT_CHUNKS,
+)
+from graphrag_dagster.kernel.tables.import_tables import (
     IMPORTED_DOCUMENTS,
     IMPORTED_FILES,
     IMPORTED_TEXT_UNITS,
-    TEXT_CHUNKS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 
 
 def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.storage.published import published_here
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import DERIVED, WRITTEN, folder_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import UNIT_LEDGER
+from graphrag_dagster.kernel.tables.core_tables import UNIT_LEDGER
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ import duckdb
 import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import stages_made, users_of_stages
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
 from graphrag_dagster.kernel.common.stable_values import stable_id
@@ -44,7 +43,9 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_FILES
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
 #: Names of the files of a report; whatever else is in its folder stays.
@@ -159,7 +160,7 @@ class DeletedGraphs:
 
     def __init__(self, warehouse: Warehouse, corpus: str) -> None:
         self._warehouse, self._corpus = warehouse, corpus
-        before = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
+        before = warehouse.read_if_present(IMPORTED_FILES, corpus)
         self._before = set() if before is None else _graphs(before)
 
     def note(self, files: pl.DataFrame) -> None:
@@ -332,7 +333,7 @@ def _graphs(files: pl.DataFrame) -> set[str]:
 def _known(warehouse: Warehouse, corpus: str) -> set[str] | None:
     """Return the identities of the working file's inputs; None if it has no documents yet."""
     now = _working_documents(warehouse, corpus)
-    files = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
+    files = warehouse.read_if_present(IMPORTED_FILES, corpus)
     return None if now is None else document_identities(now) | (set() if files is None else _graphs(files))
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.model_costs import ModelUse
@@ -28,8 +27,9 @@ from graphrag_dagster.kernel.storage.published import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import MODEL_USAGE, Table, Tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
+from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS, MODEL_USAGE, RUN_USAGE
 from graphrag_dagster.kernel.tasks.task_provider import shown_use
 
 
@@ -111,7 +111,7 @@ def publish_results(
     return Publication(snapshot, changed, len(snapshots(warehouse, corpus)))
 
 
-_INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *tables.ACCOUNTS})
+_INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *ACCOUNTS})
 
 
 def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
@@ -149,5 +149,5 @@ def _provenance(run: StepRun) -> SnapshotProvenance:
         settings=run.settings,
         run_id=run.run_id,
         code=dict(run.code_of_tables()),
-        accounts=Accounts(run.memory.usage_log().table(run.corpus), run.queries[tables.RUN_USAGE]),
+        accounts=Accounts(run.memory.usage_log().table(run.corpus), run.queries[RUN_USAGE]),
     )

@@ -16,13 +16,12 @@ from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, WrittenTable
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     ENTITY_EMBEDDINGS,
     REPORT_EMBEDDINGS,
     TEXT_UNIT_EMBEDDINGS,
-    Table,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.tasks.embedded_rows import (
     embed_rows,
     text_of_entity,

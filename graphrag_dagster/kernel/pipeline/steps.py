@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.catalogue.registry import load_target, stages, syst
 from graphrag_dagster.kernel.pipeline.corpus import corpus
 from graphrag_dagster.kernel.pipeline.publishing import published_results, published_snapshot
 from graphrag_dagster.kernel.pipeline.step_declaration import Step, by_queries
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITY_REPORTS,
     CONTEXT_SIZES,
     CORPUS_SUMMARY,
@@ -19,18 +19,19 @@ from graphrag_dagster.kernel.tables import (
     DOCUMENT_PERIODS,
     DOCUMENTS,
     FILES,
+    LAYOUT,
+    TEXT_CHUNKS,
+    UNIT_LEDGER,
+)
+from graphrag_dagster.kernel.tables.declared_tables import KERNEL_TABLES
+from graphrag_dagster.kernel.tables.import_tables import (
     IMPORT_ACCOUNT,
     IMPORTED_DOCUMENTS,
     IMPORTED_FILES,
     IMPORTED_TEXT_UNITS,
-    KERNEL_TABLES,
-    LAYOUT,
-    MODEL_USAGE,
-    RUN_USAGE,
-    TEXT_CHUNKS,
-    UNIT_LEDGER,
-    Table,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE, RUN_USAGE
 
 SNAPSHOT, RESULTS = "marts/published_snapshot", "marts/published_results"
 

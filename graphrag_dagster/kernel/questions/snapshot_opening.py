@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_parts, load_target
 from graphrag_dagster.kernel.questions.context.context_units import without_record_words
 from graphrag_dagster.kernel.questions.context.index_background import prepare_background
@@ -21,15 +20,17 @@ from graphrag_dagster.kernel.storage.index_cache import mapped_frame, write_fram
 from graphrag_dagster.kernel.storage.published import Published, published, reading
 from graphrag_dagster.kernel.storage.published.derived_files import SnapshotShelf
 from graphrag_dagster.kernel.storage.sql_sandbox import SnapshotQueries
-from graphrag_dagster.kernel.tables import CONTEXT_NODES, CONTEXT_VECTORS
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES, CONTEXT_VECTORS
 from graphrag_dagster.kernel.tables.declared_tables import declared_table
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
-    from graphrag_dagster.kernel.tables import Table
+    from graphrag_dagster.kernel.tables.table_declaration import Table
 
 
 def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
@@ -99,8 +100,8 @@ _OPTIONAL = {
     "triples": tables.TRIPLES,
     "context_nodes": CONTEXT_NODES,
     "context_vectors": CONTEXT_VECTORS,
-    "statements": tables.IMPORTED_RELATIONS,
-    "declared": tables.IMPORTED_ENTITIES,
+    "statements": IMPORTED_RELATIONS,
+    "declared": IMPORTED_ENTITIES,
 }
 
 

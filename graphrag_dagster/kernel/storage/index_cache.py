@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.common.array_files import load_array, read_header
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 T = TypeVar("T")
 

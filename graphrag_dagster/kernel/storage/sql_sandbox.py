@@ -22,9 +22,8 @@ from graphrag_dagster.kernel.storage.duckdb_access import first_row, is_damage, 
 from graphrag_dagster.kernel.storage.published import Published, reading
 from graphrag_dagster.kernel.storage.queries import Query, QueryRows
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, command_making
-from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
-from graphrag_dagster.kernel.tables.table_declaration import Column, EngineNames
+from graphrag_dagster.kernel.tables.table_declaration import Column, EngineNames, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from graphrag_dagster.kernel.storage.home import (
     warehouse_template,
 )
 from graphrag_dagster.kernel.storage.staging import Staging, check_staging
-from graphrag_dagster.kernel.tables import VECTOR, Column, Table
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Column, Table
 
 _T = TypeVar("_T")
 _WAITS = (0.02, 0.2)

@@ -4,7 +4,19 @@ from functools import cache
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, stages, systems
-from graphrag_dagster.kernel.tables import KERNEL_TABLES, Table
+from graphrag_dagster.kernel.tables import context_node_tables, core_tables, import_tables, usage_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
+
+#: The tables of an index and its usage accounts; systems declare more.
+KERNEL_TABLES: tuple[Table, ...] = tuple(
+    # One of them is made of another module's, and stands in both.
+    dict.fromkeys(
+        table
+        for module in (import_tables, core_tables, context_node_tables, usage_tables)
+        for table in vars(module).values()
+        if isinstance(table, Table)
+    )
+)
 
 
 @cache

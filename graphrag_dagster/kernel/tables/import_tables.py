@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.tables.table_declaration import Column, Table, colu
 #: Status of a row.
 OUTCOMES = ("read", "duplicate", "loop", "dangling", "repaired", "malformed")
 
-_PLACE = (
+PLACE = (
     column(
         "path", "VARCHAR", "File that holds it, below the corpus folder; or the database it was read from"
     ),
@@ -25,7 +25,7 @@ _UNITS = column("text_unit_keys", "VARCHAR[]", "Keys of the text units that stat
 
 def _records(name: str, meaning: str, *columns: Column) -> Table:
     return Table(
-        "imports", name, "imports", meaning, ("path", "row"), (*_PLACE, _GRAPH, *columns, _ATTRIBUTES)
+        "imports", name, "imports", meaning, ("path", "row"), (*PLACE, _GRAPH, *columns, _ATTRIBUTES)
     )
 
 
@@ -157,24 +157,11 @@ IMPORT_ACCOUNT = Table(
     "Status of the rows of every file: each row is counted once",
     ("path", "record", "outcome"),
     (
-        _PLACE[0],
+        PLACE[0],
         column("record", "VARCHAR", "Kind of rows", values=(*RECORDS, "rows")),
         column("outcome", "VARCHAR", "Status of the rows", values=OUTCOMES),
         column("rows", "BIGINT", "Number of rows"),
         column("first_row", "BIGINT", "The first of them"),
         column("reason", "VARCHAR", "Why the first of them has this status", nullable=True),
-    ),
-)
-IMPORT_QUARANTINE = Table(
-    "imports",
-    "quarantine",
-    "imports",
-    "Rows of graphs that could not be used, each with its reason",
-    ("path", "row", "record"),
-    (
-        *_PLACE,
-        column("record", "VARCHAR", "Expected kind of row", values=(*RECORDS, "rows")),
-        column("reason", "VARCHAR", "Why it cannot be used"),
-        column("raw", "VARCHAR", "The row as found, its first 1,000 characters"),
     ),
 )

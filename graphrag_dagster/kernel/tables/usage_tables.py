@@ -48,3 +48,6 @@ RUN_USAGE = Table(
     ),
     sql=True,
 )
+
+#: Usage accounts grow with every run. All other tables have the same rows for the same input.
+ACCOUNTS = (MODEL_USAGE, RUN_USAGE)

@@ -5,21 +5,22 @@ from collections.abc import Iterator
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES, CONTEXT_VECTORS
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITY_LEVELS,
-    CONTEXT_ACCOUNT,
-    CONTEXT_CANDIDATES,
-    CONTEXT_NODES,
-    CONTEXT_VECTORS,
     ENTITIES,
     ENTITY_EMBEDDINGS,
     RELATIONSHIPS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows, text_of_entity
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from graphrag_dagster.systems.context_leiden.studies.context_study import Indexed, study
-from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
+from graphrag_dagster.systems.context_leiden.tables import (
+    CONTEXT_ACCOUNT,
+    CONTEXT_CANDIDATES,
+    CONTEXT_METRICS,
+)
 
 
 def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:

@@ -1,5 +1,6 @@
-"""Table of the study of Context-Aware Leiden."""
+"""Tables of Context-Aware Leiden beside its context nodes, and that of its study."""
 
+from graphrag_dagster.kernel.tables.context_node_tables import BETWEENNESS, DISTANCE, LEVEL, SIMILARITY
 from graphrag_dagster.kernel.tables.table_declaration import Table, column
 
 CONTEXT_METRICS = Table(
@@ -41,4 +42,68 @@ CONTEXT_METRICS = Table(
     ),
 )
 
-TABLES = (CONTEXT_METRICS,)
+
+#: Outcomes for a node that is most similar to a community other than its own.
+OUTCOMES = ("taken", "over_budget", "penalised", "unreachable", "dissimilar")
+
+CONTEXT_CANDIDATES = Table(
+    "graph",
+    "context_candidates",
+    "context",
+    "Misaligned nodes by level: those most similar to a community other than their own, with the outcome "
+    "(fourth paper §III.A)",
+    ("level", "entity_id"),
+    (
+        LEVEL,
+        column("entity_id", "VARCHAR", "The node", ref="graph.entities.entity_id"),
+        column("home_id", "VARCHAR", "Its own community", ref="graph.communities.community_id"),
+        column("community_id", "VARCHAR", "The most similar community", ref="graph.communities.community_id"),
+        SIMILARITY,
+        column(
+            "home_similarity",
+            "DOUBLE",
+            "Mean cosine with its own community, including or excluding the node itself",
+        ),
+        DISTANCE,
+        BETWEENNESS,
+        column("score", "DOUBLE", "Squared similarity over 1 + distance; 0 if dropped"),
+        column("penalised_score", "DOUBLE", "The score after the penalty for central nodes"),
+        column(
+            "rank",
+            "INTEGER",
+            "Rank among the community's candidates by penalised score, from 1; null if that is 0",
+            nullable=True,
+        ),
+        column(
+            "outcome",
+            "VARCHAR",
+            "Taken as a context node, ranked beyond the budget, left without a score by the penalty, too "
+            "far away, or not similar enough to any community",
+            values=OUTCOMES,
+        ),
+    ),
+)
+
+
+CONTEXT_ACCOUNT = Table(
+    "graph",
+    "context_account",
+    "context",
+    "Outcome of the search for context nodes, one row per level",
+    ("level",),
+    (
+        LEVEL,
+        column("embedding", "VARCHAR", "Embedding that was compared, and its source"),
+        column("communities", "INTEGER", "Communities at this level"),
+        column("nodes", "INTEGER", "Clustered nodes"),
+        column("without_vector", "INTEGER", "Nodes without anything to compare: no candidates"),
+        column("misaligned", "INTEGER", "Nodes most similar to a community other than their own"),
+        column("dissimilar", "INTEGER", "Of these, not similar enough to anything"),
+        column("unreachable", "INTEGER", "Of these, dropped because they are too far away"),
+        column("penalised", "INTEGER", "Of these, left without a score by the penalty"),
+        column("over_budget", "INTEGER", "Of these, ranked beyond the budget"),
+        column("taken", "INTEGER", "Of these, context nodes"),
+    ),
+)
+
+TABLES = (CONTEXT_CANDIDATES, CONTEXT_ACCOUNT, CONTEXT_METRICS)

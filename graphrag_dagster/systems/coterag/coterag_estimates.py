@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.call_estimates import (
     SUMMARIES_PER_NAME,
     SUMMARY_TOKENS,
@@ -18,6 +17,7 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.models.plan_inputs import Planned
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
 from graphrag_dagster.systems.coterag.index.index_builder import partition_communities

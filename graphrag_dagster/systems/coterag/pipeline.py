@@ -5,20 +5,19 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITY_LEVELS,
     ENTITIES,
     TEXT_CHUNKS,
     TEXT_UNIT_EMBEDDINGS,
     TRIPLES,
-    Table,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.coterag.coterag_options import PAPER_EMBEDDER
 from graphrag_dagster.systems.coterag.settings import CoteragSettings

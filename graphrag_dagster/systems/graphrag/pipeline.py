@@ -5,52 +5,55 @@ beside them.
 """
 
 from graphrag_dagster.kernel.pipeline.step_declaration import Step
-from graphrag_dagster.kernel.tables import (
-    ALIASES,
-    CANDIDATES,
-    CLAIM_GROUPS,
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.core_tables import (
     CLAIMS,
-    CLUSTERING_STATE,
-    COLD_START_EDGES,
     COMMUNITIES,
     COMMUNITY_LEVELS,
     COMMUNITY_MEMBERS,
     COMMUNITY_REPORTS,
-    CONTEXT_NODES,
-    DECISIONS,
     DOCUMENTS,
     ENTITIES,
     ENTITY_EMBEDDINGS,
-    ENTITY_GROUPS,
-    EXTRACTION_STATE,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    IMPORTED_ENTITIES,
-    IMPORTED_RELATIONS,
     LAYOUT,
-    LAYOUT_STATE,
     MERGED_CLAIMS,
-    QUARANTINE,
-    RELATIONSHIP_GROUPS,
     RELATIONSHIPS,
-    REPORT_CONTEXT_ROWS,
-    REPORT_CONTEXTS,
     REPORT_EMBEDDINGS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
-    RESOLUTION_STATE,
     TEXT_CHUNKS,
     TEXT_UNIT_EMBEDDINGS,
     TRIPLES,
-    TYPINGS,
     UNIT_LEDGER,
-    WRITTEN_REPORTS,
 )
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
 from graphrag_dagster.systems.graphrag.index.community_reports import reports
 from graphrag_dagster.systems.graphrag.index.extraction import extraction
 from graphrag_dagster.systems.graphrag.index.graph_communities import communities
 from graphrag_dagster.systems.graphrag.index.merged_graph import graph, resolution
 from graphrag_dagster.systems.graphrag.reports.report_reuse import WRITTEN_FROM
+from graphrag_dagster.systems.graphrag.resolution.tables import (
+    ALIASES,
+    CANDIDATES,
+    DECISIONS,
+    RESOLUTION_STATE,
+)
+from graphrag_dagster.systems.graphrag.tables import (
+    CLAIM_GROUPS,
+    CLUSTERING_STATE,
+    COLD_START_EDGES,
+    ENTITY_GROUPS,
+    EXTRACTION_STATE,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    LAYOUT_STATE,
+    QUARANTINE,
+    RELATIONSHIP_GROUPS,
+    REPORT_CONTEXT_ROWS,
+    REPORT_CONTEXTS,
+    TYPINGS,
+    WRITTEN_REPORTS,
+)
 
 STEPS = (
     Step(

@@ -2,6 +2,7 @@
 
 from types import MappingProxyType
 
+from graphrag_dagster.kernel.catalogue.engines import Engine
 from graphrag_dagster.kernel.catalogue.search_methods import (
     AUTO,
     BASELINE,
@@ -253,6 +254,17 @@ _STAGES = (
     ),
 )
 
+_NEURAL = ("gliner", "tokenizers", "torch", "transformers")
+_GLINER_REBEL = Engine(
+    GLINER_REBEL,
+    "two scientific models on this machine: GLiNER finds entities, REBEL relationships",
+    packages=_NEURAL,
+    settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
+    libraries=MappingProxyType({"extraction": _NEURAL}),
+    models="graphrag_dagster.systems.graphrag.gliner_rebel:models",
+    examined="graphrag_dagster.systems.graphrag.gliner_rebel:probe_models",
+)
+
 SYSTEM = System(
     "graphrag",
     "graphrag_dagster.systems.graphrag",
@@ -264,6 +276,7 @@ SYSTEM = System(
             GLINER_REBEL: "graphrag_dagster.systems.graphrag.gliner_rebel",
         }
     ),
+    own_engines=(_GLINER_REBEL,),
     methods=METHODS,
     sections=MappingProxyType(
         {
@@ -277,6 +290,10 @@ SYSTEM = System(
         }
     ),
     profiles=MappingProxyType({"paper": _PAPER}),
+    tables=(
+        "graphrag_dagster.systems.graphrag.tables:TABLES",
+        "graphrag_dagster.systems.graphrag.resolution.tables:TABLES",
+    ),
     stages=_STAGES,
     pipeline="graphrag_dagster.systems.graphrag.pipeline:STEPS",
     rules="graphrag_dagster.systems.graphrag.index.index_checks:RULES",

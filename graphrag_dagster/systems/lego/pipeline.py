@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT
 from graphrag_dagster.kernel.settings.corpus_settings import deciding_models
-from graphrag_dagster.kernel.tables import Tables
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.lego.search.instance_definitions import Recipe, needs_embedder
 from graphrag_dagster.systems.lego.settings import PathSettings

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from graphrag_dagster.apps.cypher.search.graph_search import by_rule, graph
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.local_embedders import shared_static
@@ -22,6 +21,7 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index
 from graphrag_dagster.kernel.settings.search_settings import GraphSearchSettings
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.search.graph_facts import Smoothed, likeness

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 from support.tables_of import EVALUATING, contents
 

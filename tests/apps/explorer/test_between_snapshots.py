@@ -9,7 +9,7 @@ import pytest
 from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.errors import CorpusError, MissingError, WarehouseError
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.homes import enter_home
 from support.made import publish_rows
 

@@ -8,9 +8,9 @@ from fastapi.testclient import TestClient
 from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.table_pages import Order
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.homes import enter_home
 from support.hostile import HOSTILE
 from support.made import publish_rows

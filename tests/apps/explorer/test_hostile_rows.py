@@ -10,7 +10,8 @@ import pytest
 from graphrag_dagster.apps.explorer.document_text import fold, place_of
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.table_pages import Order
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 from support.homes import enter_home
 from support.made import Rows, publish_rows
 
@@ -55,7 +56,7 @@ def rows_of(text: str, names: tuple[str, ...] = NAMES) -> Rows:
             "text": [text],
             "tokens": [7],
         },
-        tables.GLEANED_ENTITIES: {
+        GLEANED_ENTITIES: {
             "instance_id": [f"i{n}" for n in range(len(names))],
             "text_unit_id": "u1",
             "name": [name.upper() for name in names],

@@ -11,9 +11,9 @@ from graphrag_dagster.apps.explorer import open_snapshots
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish, published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 
 def _publish_without_an_entity(warehouse: Warehouse) -> None:

@@ -10,7 +10,7 @@ from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.graph_drawing import Drawn
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.homes import enter_home
 from support.made import publish_made, publish_rows
 from support.published_graphs import MadeGraph, community_id, entity_id

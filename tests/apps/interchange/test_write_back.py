@@ -13,12 +13,14 @@ from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.interchange.write_back import remove_properties
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointDown, EndpointError, ExportError, SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_ENTITIES, IMPORTED_FILES
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.bolt_server import BoltScript, BoltServer
 from support.commands import Run
 from support.homes import copy_home, shared_home
@@ -96,7 +98,7 @@ class Port:
         return [given for query, given in self.script.queries if "SET" in query]
 
 
-def read(table: tables.Table) -> pl.DataFrame:
+def read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "port")
 
 
@@ -278,7 +280,7 @@ def test_a_refused_login_and_a_refused_query_are_told_without_the_password(port:
 
 
 def test_what_was_written_back_is_not_taken_in_again(port: Path) -> None:
-    graph, of = fresh(), (tables.IMPORTED_ENTITIES, tables.IMPORTED_FILES, tables.IMPORT_ACCOUNT)
+    graph, of = fresh(), (IMPORTED_ENTITIES, IMPORTED_FILES, IMPORT_ACCOUNT)
     with Port(port, graph):
         import_graphs(CorpusStore(), Warehouse(), "port")
         before = [read(table) for table in of]

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
 from graphrag_dagster.kernel.storage import duckdb_access as opening
 from graphrag_dagster.kernel.storage.compaction import compact
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.disks import files_of_at_most
 
 WORD = "Zentholm"

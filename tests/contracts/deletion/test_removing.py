@@ -14,8 +14,8 @@ import duckdb
 import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.dagster_keys import CORPUS
 from graphrag_dagster.resources.run_history import runs_of

@@ -7,10 +7,10 @@ import pytest
 
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
 from graphrag_dagster.engines.extractive.sentence_selection import sentences_of
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.context_units import SourceUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.markup_spans import code_blocks
 from graphrag_dagster.kernel.text.quotable_sentences import readability, speaker_before
 from support.index_frames import filled, index_of

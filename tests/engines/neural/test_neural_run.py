@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.engines.neural.neural_extractor import NeuralGraphExtractor
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS
 from support.commands import Run
 from support.neural_checkpoints import LABELS, TAUGHT
 
@@ -51,7 +53,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def read(table: tables.Table) -> list[dict[str, object]]:
+def read(table: Table) -> list[dict[str, object]]:
     return Warehouse().read(table, "trials").to_dicts()
 
 
@@ -64,7 +66,7 @@ def test_an_index_has_the_triples_and_extracts_only_what_is_new(
     write(folder, gliner, rebel)
     assert run("index", "trials")[0] == 0
     assert sorted(asked) == sorted(first_texts)
-    found = {(row["source"], row["relation"], row["target"]) for row in read(tables.GLEANED_RELATIONSHIPS)}
+    found = {(row["source"], row["relation"], row["target"]) for row in read(GLEANED_RELATIONSHIPS)}
     assert found == {
         ("REMDESIVIR", "treats", "FEVER"),
         ("SARS-COV-2", "has_cause", "PNEUMONIA"),
@@ -73,7 +75,7 @@ def test_an_index_has_the_triples_and_extracts_only_what_is_new(
     ledger = read(tables.UNIT_LEDGER)
     assert {row["engine"] for row in ledger} == {"gliner-rebel"}
     assert sum(int(str(row["quarantined"])) for row in ledger) == 1
-    before = [read(one) for one in (tables.GLEANED_ENTITIES, tables.GLEANED_RELATIONSHIPS)]
+    before = [read(one) for one in (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS)]
 
     asked.clear()
     assert run("index", "trials")[0] == 0
@@ -84,7 +86,7 @@ def test_an_index_has_the_triples_and_extracts_only_what_is_new(
     assert asked == [last]
     (folder / "4.txt").unlink()
     assert run("index", "trials")[0] == 0
-    assert before == [read(one) for one in (tables.GLEANED_ENTITIES, tables.GLEANED_RELATIONSHIPS)]
+    assert before == [read(one) for one in (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS)]
 
     asked.clear()
     other = shutil.copytree(gliner, tmp_path / gliner.name)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.engines.neural.neural_extractor import NeuralGraphExtractor
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
+from graphrag_dagster.systems.graphrag.tables import TYPINGS
 from support.commands import Run
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 from support.neural_checkpoints import LABELS, TAUGHT
@@ -44,7 +46,7 @@ def write(home: Path, gliner: Path, rebel: Path) -> Callable[..., None]:
 
 
 def decided() -> list[tuple[str, str, str]]:
-    rows = Warehouse().read(tables.TYPINGS, "trials").select("name", "type", "decided_by")
+    rows = Warehouse().read(TYPINGS, "trials").select("name", "type", "decided_by")
     return list(rows.iter_rows())
 
 
@@ -96,7 +98,7 @@ def test_a_model_is_asked_once_and_without_it_there_is_no_type(
         assert (decided(), kind()) == ([(NAME, "CITY", "model")], "CITY")
         assert asked() == [["Hydroxychloroquine"]]
         assert planned(run)["typing"]["cached"] == 1
-        used = Warehouse().read(tables.MODEL_USAGE, "trials")
+        used = Warehouse().read(MODEL_USAGE, "trials")
         assert ("extraction", "type_entities") in set(used.select("asset", "task").iter_rows())
 
         assert run("index", "trials", "--again")[0] == 0

@@ -44,7 +44,7 @@ from graphrag_dagster.service.settings import ServiceSettings
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.mcp_server import make_server
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.tables import ANSWERS
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 
 folder, settings, planned, question = Path(sys.argv[1]), *sys.argv[2:5]
 

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.file_limits import FileLimits
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.documents.column_roles import ColumnNames
 from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.reading import read_corpus
 
 HARBOUR = Path(__file__).resolve().parents[3] / "graphrag_dagster" / "sample" / "harbour"

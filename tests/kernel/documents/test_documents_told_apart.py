@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.documents.document_metadata import (
     periods_of,
     value_of,
 )
-from graphrag_dagster.kernel.tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, DOCUMENTS
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, DOCUMENTS
 from support.reading import read_corpus
 
 JSON = st.recursive(

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     Hierarchy,
@@ -17,6 +16,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     levels,
 )
 from graphrag_dagster.kernel.graph.undirected_graph import connected_components
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 
 def graph(*edges: tuple[str, str] | tuple[str, str, float]) -> pl.DataFrame:

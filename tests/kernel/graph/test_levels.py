@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition, coverage, levels
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 # spec_graphrag §13.1: L0 A={1..6}, B={7,8}; A→A1={1..4}, A2={5,6}; A1→{1,2},{3,4}.
 TREE = {

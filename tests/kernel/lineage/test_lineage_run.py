@@ -6,11 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.cli.commands.studies.answer_commands import answer_corpus
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.commands import Run
 from support.homes import copy_home, enter_home
 
@@ -28,7 +30,7 @@ def test_impact_is_what_a_run_without_the_document_gives(coast: Path, path: str)
     run_job("coast")
     after = {table: warehouse.read(table, "coast") for table in before}
 
-    def lost(table: tables.Table) -> set[str]:
+    def lost(table: Table) -> set[str]:
         key = table.key[0]
         return set(before[table][key]) - set(after[table][key])
 
@@ -74,7 +76,7 @@ def test_every_word_shown_is_the_documents(answered: Path, monkeypatch: pytest.M
         ("entity", tables.ENTITIES),
         ("relationship", tables.RELATIONSHIPS),
         ("report", tables.COMMUNITY_REPORTS),
-        ("answer", tables.ANSWERS),
+        ("answer", ANSWERS),
     ):
         rows = warehouse.read(table, "coast")
         assert rows.height

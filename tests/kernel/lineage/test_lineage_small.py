@@ -5,14 +5,26 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWERS,
+)
 from graphrag_dagster.errors import QuestionError, WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.text.evidence import Row, Triple
+from graphrag_dagster.systems.graphrag.tables import (
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    REPORT_CONTEXT_ROWS,
+    REPORT_CONTEXTS,
+)
 from support.commands import Run
 from support.homes import enter_home
 
@@ -76,7 +88,7 @@ def shown(position: int, kind: str, number: int, record: str) -> dict[str, objec
     return {"report_id": "k1", "position": position, "kind": kind, "number": number, "record_id": record}
 
 
-ROWS: dict[tables.Table, list[dict[str, object]]] = {
+ROWS: dict[Table, list[dict[str, object]]] = {
     tables.FILES: [
         {"path": "a/one.txt", "status": "read"},
         {"path": "a/two.txt", "status": "read"},
@@ -92,11 +104,11 @@ ROWS: dict[tables.Table, list[dict[str, object]]] = {
         {"text_unit_id": "u2", "human_readable_id": 1, "document_id": "d2abc", "end_char": len(TWO), "text": TWO,
          "strategy": "tokens"},
     ],
-    tables.GLEANED_ENTITIES: [
+    GLEANED_ENTITIES: [
         mention("u1", 0, "Ann", "met Bob"), mention("u1", 1, "Bob", "saw Cy"), mention("u1", 2, "Cy", "was seen"),
         mention("u2", 0, "Ann", "met Bob"), mention("u2", 1, "Bob", "was thanked"),
     ],
-    tables.GLEANED_RELATIONSHIPS: [
+    GLEANED_RELATIONSHIPS: [
         statement("u1", 0, "ANN", "BOB", "they met", "Ann met Bob."),
         statement("u1", 1, "BOB", "CY", "one saw the other", None),
         statement("u2", 0, "BOB", "ANN", "she thanked him", "Ann thanked Bob."),
@@ -131,21 +143,21 @@ ROWS: dict[tables.Table, list[dict[str, object]]] = {
          "valid": True, "start_char": 13, "end_char": 24},
         {"report_id": "k1", "finding": 0, "position": 1, "kind": "entity", "cited_as": "9", "valid": False},
     ],
-    tables.REPORT_CONTEXTS: [{"report_id": "k1", "complete": True}],
-    tables.REPORT_CONTEXT_ROWS: [
+    REPORT_CONTEXTS: [{"report_id": "k1", "complete": True}],
+    REPORT_CONTEXT_ROWS: [
         shown(0, "entity", 1, "e0ann"), shown(1, "entity", 2, "e1bob"), shown(2, "entity", 3, "e2cy"),
         shown(3, "claim", 1, "m0"), shown(4, "claim", 2, "m1"),
         shown(5, "relationship", 1, "r0"), shown(6, "relationship", 2, "r1"),
     ],
-    tables.ANSWERS: [
+    ANSWERS: [
         {"answer_id": "a1", "question": "Who saw Cy?", "method": "local", "engine": "llm",
          "text": "# Sight\n\nIt is said. Bob saw Cy [1]. Nobody knows more."},
     ],
-    tables.ANSWER_CONTEXTS: [
+    ANSWER_CONTEXTS: [
         {"answer_id": "a1", "position": 0, "kind": "entity", "record_id": "e1bob", "title": "Bob", "used": True},
         {"answer_id": "a1", "position": 1, "kind": "source", "record_id": "u2", "title": "Two"},
     ],
-    tables.ANSWER_CITATIONS: [
+    ANSWER_CITATIONS: [
         {"answer_id": "a1", "number": 1, "kind": "report", "record_id": "k1", "finding": 0,
          "via_kind": "relationship", "via_id": "r1", "text_unit_id": "u1", "document_id": "d1abc",
          "start_char": 16, "end_char": 27, "quotation": "Bob saw Cy.", "similarity": 1.0},
@@ -158,7 +170,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
     return with_tables(tmp_path, *ROWS)
 
 
-def with_tables(folder: Path, *chosen: tables.Table) -> Warehouse:
+def with_tables(folder: Path, *chosen: Table) -> Warehouse:
     made = Warehouse(path=str(folder / "{corpus}.duckdb"))
     for table in chosen:
         rows = ROWS[table]
@@ -168,7 +180,7 @@ def with_tables(folder: Path, *chosen: tables.Table) -> Warehouse:
     return made
 
 
-def _allowed(table: tables.Table, frame: pl.DataFrame) -> pl.DataFrame:
+def _allowed(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     """Columns with a closed set of values take one of these where the test leaves them open."""
     open_ = [c for c in table.columns if c.values and not c.nullable]
     return frame.with_columns(
@@ -205,11 +217,11 @@ def test_a_record_without_words_shows_the_sentences_that_name_both_ends(warehous
     # Only the first "Bob" has a span, which stands in another sentence than "Cy": the unit is shown whole.
     (words,) = why(warehouse, "people", "relationship", "1").all_evidence()
     assert (words.quotation, words.exact) == (ONE, False)
-    gleaned = warehouse.read(tables.GLEANED_ENTITIES, "people")
+    gleaned = warehouse.read(GLEANED_ENTITIES, "people")
     moved = pl.when(pl.col("instance_id") == "u1-1").then(
         pl.lit([{"start": 13, "end": 16}], gleaned.schema["spans"])
     )
-    warehouse.write(tables.GLEANED_ENTITIES, "people", gleaned.with_columns(spans=moved.otherwise("spans")))
+    warehouse.write(GLEANED_ENTITIES, "people", gleaned.with_columns(spans=moved.otherwise("spans")))
     (words,) = why(warehouse, "people", "relationship", "1").all_evidence()
     assert (words.start_char, words.end_char, words.quotation) == (16, 27, "Bob saw Cy.")
     assert not words.exact
@@ -267,9 +279,9 @@ def test_a_cited_relationship_without_words_is_shown_as_a_triple(
         ("finding", "via_kind", "via_id", "text_unit_id", "document_id", "start_char", "end_char", "quotation",
          "similarity")
     )  # fmt: skip
-    (row,) = made.read(tables.ANSWER_CITATIONS, "people").to_dicts()
+    (row,) = made.read(ANSWER_CITATIONS, "people").to_dicts()
     bare = row | wordless | {"kind": "relationship", "record_id": "r1"}
-    made.write(tables.ANSWER_CITATIONS, "people", tables.ANSWER_CITATIONS.frame([bare]))
+    made.write(ANSWER_CITATIONS, "people", ANSWER_CITATIONS.frame([bare]))
     _, cited, _ = why(made, "people", "answer", "Who saw Cy?").steps
     (triple,) = cited.all_evidence()
     assert triple == Triple(
@@ -286,9 +298,9 @@ def test_a_cited_row_is_shown_with_its_values(tmp_path: Path) -> None:
     rows = AnswerRows("s", "o")
     evidence = Row("corpus.documents", "d1abc", "One", {"title": "One", "n": 2})
     rows.add(0, "Who?", "sql", Answer("Who?", "sql", None, "Two [1]", "extractive", sources=(Source(1, "row", "d1abc", "One", evidence=evidence),)))  # fmt: skip
-    frame = tables.ANSWER_CITATIONS.frame(rows.rows()[3])
-    (known,) = made.read(tables.ANSWER_CITATIONS, "people").to_dicts()
-    made.write(tables.ANSWER_CITATIONS, "people", frame.with_columns(answer_id=pl.lit(known["answer_id"])))
+    frame = ANSWER_CITATIONS.frame(rows.rows()[3])
+    (known,) = made.read(ANSWER_CITATIONS, "people").to_dicts()
+    made.write(ANSWER_CITATIONS, "people", frame.with_columns(answer_id=pl.lit(known["answer_id"])))
     _, cited, _ = why(made, "people", "answer", "Who saw Cy?").steps
     assert list(cited.all_evidence()) == [evidence]
     assert frame["document_id"].to_list() == ["d1abc"]
@@ -333,25 +345,25 @@ def test_what_would_go_without_the_second_document(warehouse: Warehouse) -> None
 
 
 def test_only_what_a_context_shows_counts(warehouse: Warehouse) -> None:
-    whole = warehouse.read(tables.REPORT_CONTEXT_ROWS, "people")
+    whole = warehouse.read(REPORT_CONTEXT_ROWS, "people")
     for rows, counts in ((whole.head(1), [1]), (whole.clear(), [])):
-        warehouse.write(tables.REPORT_CONTEXT_ROWS, "people", rows)
+        warehouse.write(REPORT_CONTEXT_ROWS, "people", rows)
         assert impact(warehouse, "people", "d1abc").reports["shown"].to_list() == counts
 
 
 def test_a_context_where_only_a_combined_degree_changes_is_written_again(warehouse: Warehouse) -> None:
-    whole = warehouse.read(tables.REPORT_CONTEXT_ROWS, "people")
+    whole = warehouse.read(REPORT_CONTEXT_ROWS, "people")
     rest = warehouse.read(tables.RELATIONSHIPS, "people").with_columns(
         text_unit_ids=pl.when(pl.col("relationship_id") == "r0").then(["u2"]).otherwise("text_unit_ids")
     )
     warehouse.write(tables.RELATIONSHIPS, "people", rest)
-    warehouse.write(tables.REPORT_CONTEXT_ROWS, "people", whole.filter(pl.col("record_id") == "r0"))
+    warehouse.write(REPORT_CONTEXT_ROWS, "people", whole.filter(pl.col("record_id") == "r0"))
     found = impact(warehouse, "people", "a/one.txt").reports
     assert found.select("report_id", "shown", "holds").rows() == [("k1", 0, False)]
 
 
 def test_a_context_that_shows_an_affected_report_is_affected(warehouse: Warehouse) -> None:
-    def add(table: tables.Table, *rows: dict[str, object]) -> None:
+    def add(table: Table, *rows: dict[str, object]) -> None:
         (first, *_) = warehouse.read(table, "people").to_dicts()
         kept = warehouse.read(table, "people").to_dicts()
         warehouse.write(table, "people", table.frame([*kept, *(first | row for row in rows)]))
@@ -365,7 +377,7 @@ def test_a_context_that_shows_an_affected_report_is_affected(warehouse: Warehous
     warehouse.write(tables.COMMUNITIES, "people", communities)
     add(tables.COMMUNITY_REPORTS, {"report_id": "k0", "level": 1}, {"report_id": "root"})
     add(
-        tables.REPORT_CONTEXT_ROWS,
+        REPORT_CONTEXT_ROWS,
         shown(0, "report", 1, "k1") | {"report_id": "k0"},
         shown(0, "report", 1, "k0") | {"report_id": "root"},
     )

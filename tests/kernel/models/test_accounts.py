@@ -165,7 +165,7 @@ def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> Non
 
     from graphrag_dagster.dbt_like_sql.loader import load_models
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
-    from graphrag_dagster.kernel.tables import MODEL_USAGE, RUN_USAGE
+    from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE, RUN_USAGE
 
     for run in ("r1", "r2"):
         for place, asset in enumerate(("extraction", "reports"), start=1):

@@ -11,14 +11,14 @@ import pytest
 from graphrag_dagster.assets.step_assets import assets_of
 from graphrag_dagster.component import compose
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline.index_status import following, outdated_stages, status_of
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Tables
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.resources.dagster_keys import CORPUS
 from support.corpora import write_corpus
 

@@ -9,10 +9,11 @@ import pytest
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.call_estimates import Range, exactly
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.conversations import section
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
@@ -32,7 +33,7 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
         yield server
 
 
-def read(table: tables.Table) -> pl.DataFrame:
+def read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "coast")
 
 

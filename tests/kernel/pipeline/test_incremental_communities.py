@@ -6,9 +6,10 @@ from typer.testing import CliRunner
 
 from graphrag_dagster.cli.app import app
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.systems.graphrag.tables import CLUSTERING_STATE, COLD_START_EDGES, REPORT_CONTEXTS
 from support.corpora import write_corpus
 from support.homes import copy_home, shared_home
 from support.tables_of import contents
@@ -36,7 +37,7 @@ def communities() -> pl.DataFrame:
 
 
 def state() -> dict[str, object]:
-    return Warehouse().read(tables.CLUSTERING_STATE, "coast").row(0, named=True)
+    return Warehouse().read(CLUSTERING_STATE, "coast").row(0, named=True)
 
 
 def set_communities(folder: Path, settings: str) -> None:
@@ -61,7 +62,7 @@ def test_an_unchanged_corpus_gives_identical_tables_and_torn_ones_are_mended() -
 
 @pytest.mark.long
 def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_for(folder: Path) -> None:
-    before, contexts = communities(), Warehouse().read(tables.REPORT_CONTEXTS, "coast")
+    before, contexts = communities(), Warehouse().read(REPORT_CONTEXTS, "coast")
     add(folder)
     run_job("coast")
     after, grown = communities(), contents(Warehouse(), "coast")
@@ -70,7 +71,7 @@ def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_fo
     kept = before.join(after, on="community_id")
     assert kept.height == before.height < after.height
     assert kept["human_readable_id"].to_list() == kept["human_readable_id_right"].to_list()
-    now = Warehouse().read(tables.REPORT_CONTEXTS, "coast")
+    now = Warehouse().read(REPORT_CONTEXTS, "coast")
     assert now.join(contexts, on=["report_id", "context"]).height == before.height
     assert set(now["report_id"]) == set(after["community_id"])
 
@@ -115,4 +116,4 @@ def test_nothing_of_a_deleted_document_stays_in_the_state(folder: Path) -> None:
     assert state()["start"] == "warm"
     left = set(Warehouse().read(tables.RELATIONSHIPS, "coast")["relationship_id"])
     assert before - left
-    assert set(Warehouse().read(tables.COLD_START_EDGES, "coast")["relationship_id"]) <= left
+    assert set(Warehouse().read(COLD_START_EDGES, "coast")["relationship_id"]) <= left

@@ -11,11 +11,11 @@ import pytest
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import GraphragError, SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
 from graphrag_dagster.kernel.pipeline.table_checks import bounds_rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from support.corpora import DOCUMENTS, write_corpus
 from support.disks import files_of_at_most

@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.systems.graphrag.tables import LAYOUT_STATE
 from support.corpora import write_corpus
 from support.homes import copy_home, shared_home
 from support.tables_of import contents
@@ -35,7 +36,7 @@ def layout() -> pl.DataFrame:
 
 
 def start() -> str:
-    return str(Warehouse().read(tables.LAYOUT_STATE, "coast").item(0, "start"))
+    return str(Warehouse().read(LAYOUT_STATE, "coast").item(0, "start"))
 
 
 @pytest.mark.usefixtures("folder")

@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 from graphrag_dagster import Index
 from graphrag_dagster.cli.app import app
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.systems.graphrag.tables import REPORT_CONTEXT_ROWS, REPORT_CONTEXTS, WRITTEN_REPORTS
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home, shared_home
 
@@ -58,7 +60,7 @@ def folder(home: Path, endpoint: ScriptedEndpoint, tmp_path_factory: pytest.Temp
     return corpus
 
 
-def read(table: tables.Table) -> pl.DataFrame:
+def read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "coast")
 
 
@@ -73,7 +75,7 @@ def test_a_question_costs_what_the_top_does_and_nothing_is_left_of_a_document(
     assert check_partition(read(tables.COMMUNITY_LEVELS), read(tables.COMMUNITY_MEMBERS)) == []
 
     # Reports above C0 are written from those of their children.
-    shown = read(tables.REPORT_CONTEXT_ROWS).filter(pl.col("kind") == "report")
+    shown = read(REPORT_CONTEXT_ROWS).filter(pl.col("kind") == "report")
     parents = dict(communities.select("community_id", "parent_id").iter_rows())
     above = set(communities.filter(pl.col("level") < 0)["community_id"])
     assert set(shown["report_id"]) == above
@@ -119,10 +121,10 @@ def test_a_question_costs_what_the_top_does_and_nothing_is_left_of_a_document(
     name = gone.removesuffix(".txt")
     left = {
         table.full_name
-        for table in (tables.COMMUNITY_REPORTS, tables.REPORT_CONTEXTS, tables.WRITTEN_REPORTS)
+        for table in (tables.COMMUNITY_REPORTS, REPORT_CONTEXTS, WRITTEN_REPORTS)
         if name in json.dumps(read(table).to_dicts()).lower()
     }
     assert left == set()
     assert {"communities": read(tables.COMMUNITIES).filter(level=0).height} == {"communities": DOCUMENTS - 1}
-    kept = read(tables.REPORT_CONTEXTS).join(shown.select("report_id").unique(), on="report_id")
+    kept = read(REPORT_CONTEXTS).join(shown.select("report_id").unique(), on="report_id")
     assert kept.height == len(above)

@@ -8,15 +8,23 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointError, WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.usage_tables import RUN_USAGE
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.resolution.tables import RESOLUTION_STATE
 from graphrag_dagster.systems.graphrag.search.global_search import global_search
+from graphrag_dagster.systems.graphrag.tables import (
+    EXTRACTION_STATE,
+    LAYOUT_STATE,
+    QUARANTINE,
+    WRITTEN_REPORTS,
+)
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.modelled import write_modelled
@@ -38,7 +46,7 @@ def made(request: pytest.FixtureRequest, home: Path, endpoint: ScriptedEndpoint)
     else:
         write_modelled(home / "corpora", endpoint, "  replies: tuples\n")
         run_job("coast")
-    return int(Warehouse().read(tables.RUN_USAGE, "coast")["calls"].sum())
+    return int(Warehouse().read(RUN_USAGE, "coast")["calls"].sum())
 
 
 def test_a_model_does_every_task_and_nothing_twice(made: int, endpoint: ScriptedEndpoint) -> None:
@@ -61,7 +69,7 @@ def test_a_model_does_every_task_and_nothing_twice(made: int, endpoint: Scripted
     run_job("coast")
     assert contents(warehouse, "coast") == first
     assert len(endpoint.requests) == asked
-    runs = warehouse.read(tables.RUN_USAGE, "coast").sort("begun")
+    runs = warehouse.read(RUN_USAGE, "coast").sort("begun")
     assert runs["calls"].to_list() == [made, 0]
     assert runs["cached"][1] >= ledger["calls"].sum()
 
@@ -70,10 +78,10 @@ def test_a_model_does_every_task_and_nothing_twice(made: int, endpoint: Scripted
 def test_what_an_earlier_release_made_is_made_again_and_no_model_asked(endpoint: ScriptedEndpoint) -> None:
     warehouse, code = Warehouse(), pl.lit("0123456789abcdef")
     first = contents(warehouse, "coast")
-    for table in (tables.EXTRACTION_STATE, tables.RESOLUTION_STATE):
+    for table in (EXTRACTION_STATE, RESOLUTION_STATE):
         was = pl.when(part="code").then(code).otherwise("value")
         warehouse.write(table, "coast", warehouse.read(table, "coast").with_columns(value=was))
-    for table, column in ((tables.LAYOUT_STATE, "code"), (tables.WRITTEN_REPORTS, "fingerprint")):
+    for table, column in ((LAYOUT_STATE, "code"), (WRITTEN_REPORTS, "fingerprint")):
         warehouse.write(table, "coast", warehouse.read(table, "coast").with_columns(code.alias(column)))
     assert contents(warehouse, "coast") != first
     run_job("coast")
@@ -114,7 +122,7 @@ def test_a_run_of_garbage_alone_keeps_it_with_prompt_and_reply_and_publishes_not
     assert published(warehouse, "coast") is None
     ledger = warehouse.read(tables.UNIT_LEDGER, "coast")
     assert set(ledger["state"]) == {"quarantined"}
-    quarantine = warehouse.read(tables.QUARANTINE, "coast").filter(kind="reply")
+    quarantine = warehouse.read(QUARANTINE, "coast").filter(kind="reply")
     assert quarantine.height >= ledger.height
     assert all("poem" in raw for raw in quarantine["raw"])
     assert all(quarantine["reason"])

@@ -19,7 +19,6 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline import shards as module
@@ -31,6 +30,7 @@ from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_ports import ContextEntity, ReportRequest
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
@@ -96,7 +96,7 @@ def asked(endpoint: ScriptedEndpoint) -> Counter[str]:
 def told_of(step: str) -> Mapping[str, object]:
     return (
         Warehouse()
-        .read(tables.MODEL_USAGE, "coast")
+        .read(MODEL_USAGE, "coast")
         .filter(asset=step)
         .select(pl.col("calls", "failed", "input_tokens", "output_tokens").sum())
         .row(0, named=True)

@@ -14,7 +14,6 @@ from graphrag_dagster.component import compose
 from graphrag_dagster.dbt_like_sql.loader import our_models
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import CatalogueError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline import code_versions
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
@@ -22,9 +21,12 @@ from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRu
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, _in_order, groups
 from graphrag_dagster.kernel.pipeline.table_checks import rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table, Tables
-from graphrag_dagster.kernel.tables.core_tables import FORMS
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, FORMS
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_FILES
+from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
+from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS
 from graphrag_dagster.resources.dagster_keys import CORPUS
 from support.corpora import write_corpus
 
@@ -164,7 +166,7 @@ def test_of_frames_that_do_not_fit_none_is_written(instance: dg.DagsterInstance)
 def test_a_stage_does_without_tables_that_are_not_made_of_such_a_corpus(
     instance: dg.DagsterInstance,
 ) -> None:
-    assert not Warehouse().exists(tables.IMPORTED_FILES, "coast")
+    assert not Warehouse().exists(IMPORTED_FILES, "coast")
     (stage,) = (stage for stage in STEPS if stage.name == "corpus")
     result = dg.materialize(
         [assets_of(stage, "corpus", automatic=False)],

@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.systems.graphrag.tables import GLEANED_RELATIONSHIPS
 from support.corpora import write_corpus
 
 
@@ -28,7 +29,7 @@ def test_triples_and_edges_say_the_same_of_the_same_entities(coast: Path) -> Non
 def test_a_triple_leads_to_the_words_that_it_rests_on(coast: Path) -> None:
     warehouse = Warehouse()
     texts = dict(warehouse.read(tables.TEXT_CHUNKS, "coast").select("text_unit_id", "text").rows())
-    records = warehouse.read(tables.GLEANED_RELATIONSHIPS, "coast")
+    records = warehouse.read(GLEANED_RELATIONSHIPS, "coast")
     said = set(records.select("text_unit_id", "description").rows())
     for row in warehouse.read(tables.TRIPLES, "coast").iter_rows(named=True):
         words = texts[row["evidence_unit_id"]][row["start_char"] : row["end_char"]]

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     ENTITIES,
     ENTITY_EMBEDDINGS,
     RELATIONSHIPS,

@@ -5,7 +5,7 @@ import pytest
 
 from graphrag_dagster.kernel.storage import content_hash as module
 from graphrag_dagster.kernel.storage.content_hash import content_hash, frame_hash
-from graphrag_dagster.kernel.tables import SPANS, VECTOR, Column, Table
+from graphrag_dagster.kernel.tables.table_declaration import SPANS, VECTOR, Column, Table
 
 TABLE = Table(
     "one",

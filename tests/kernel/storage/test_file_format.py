@@ -8,11 +8,11 @@ import duckdb
 import pytest
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.file_format import FORMAT
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 from support.tables_of import contents
 

@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish, published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, FILES
 from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.run_history import runs_of
 from support.commands import Run

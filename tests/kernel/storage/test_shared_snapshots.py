@@ -17,7 +17,6 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.errors import CorpusError, ObjectStoreError, SettingsError, StaleError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import (
@@ -34,6 +33,7 @@ from graphrag_dagster.kernel.storage.published import (
 from graphrag_dagster.kernel.storage.published import shared_snapshots as module
 from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots, shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 from support.s3_server import BUCKET, SECRET_KEY, S3Server, s3_server
 

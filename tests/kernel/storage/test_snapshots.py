@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS as ASKED
 from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
 from graphrag_dagster.cli.commands.corpus.snapshot_commands import roll_back, show_snapshots
@@ -24,7 +25,6 @@ from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.cli.result import show
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import HeldError, WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
@@ -46,13 +46,15 @@ from graphrag_dagster.kernel.storage.published.snapshot_contents import can_copy
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT
 from graphrag_dagster.kernel.storage.sql_sandbox import run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
+from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS
 from support.corpora import write_corpus
 from support.damage import holed, put_back_if_torn
 from support.disks import files_of_at_most
 from support.homes import copy_home, enter_home
 
-INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *tables.ACCOUNTS})
+INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *ACCOUNTS})
 QUESTIONS = "questions: {ask: ['Who led the Dockers Union?'], methods: [basic], write: never}\n"
 HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == 'r'); {}; print('open', flush=True); {}"
 
@@ -234,7 +236,7 @@ def test_results_are_published_beside_the_same_index_and_never_make_answers_stal
     after = current(warehouse)
     assert after.version != before.version
     assert after.index == before.index == Index.open("coast").version
-    asked = warehouse.read(tables.ANSWERS, "coast")
+    asked = warehouse.read(ANSWERS, "coast")
     assert set(asked["snapshot"]) == {after.index}
     assert selected(warehouse, "select text from answers.answers") == asked["text"].to_list()
     assert run_job("coast", job="answer").success
@@ -397,7 +399,7 @@ def test_leftovers_of_a_killed_publication_are_never_read_and_go_with_the_next(w
 PUBLISHING = """
 import itertools, sys
 import polars as pl
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 warehouse = Warehouse()

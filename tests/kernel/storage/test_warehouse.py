@@ -9,11 +9,13 @@ import pytest
 
 from graphrag_dagster.apps.evaluation.tables import VERDICTS
 from graphrag_dagster.errors import CorpusError, WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.resources.io_manager import data_version
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 from support.disks import files_of_at_most
 
 
@@ -85,9 +87,9 @@ def test_a_table_is_empty_only_in_its_declared_shape(warehouse: Warehouse) -> No
 def test_spans_lists_and_nulls_survive(warehouse: Warehouse) -> None:
     row = {"instance_id": "i", "text_unit_id": "u", "round": 0, "position": 0, "name": "A", "surface": "A"}
     text = {"type": "T", "description": "é 😀 'quoted'", "engine": "extractive"}
-    frame = tables.GLEANED_ENTITIES.frame([{**row, **text, "spans": [{"start": 1, "end": 2}]}])
-    warehouse.write(tables.GLEANED_ENTITIES, "a", frame)
-    assert warehouse.read(tables.GLEANED_ENTITIES, "a").equals(frame)
+    frame = GLEANED_ENTITIES.frame([{**row, **text, "spans": [{"start": 1, "end": 2}]}])
+    warehouse.write(GLEANED_ENTITIES, "a", frame)
+    assert warehouse.read(GLEANED_ENTITIES, "a").equals(frame)
 
 
 def test_a_second_write_replaces_the_first(warehouse: Warehouse) -> None:
@@ -101,7 +103,7 @@ def test_frames_are_given_up_as_they_are_written(warehouse: Warehouse) -> None:
     seen: dict[str, list[tuple[object, ...]]] = {}
     queries = {tables.LAYOUT: "select entity_id, 1.0 as x, 2.0 as y from graph.community_members"}
 
-    def look(table: tables.Table, rows: pl.DataFrame) -> None:
+    def look(table: Table, rows: pl.DataFrame) -> None:
         seen[table.name] = rows.rows()
         assert table not in frames
 

@@ -6,9 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
+from graphrag_dagster.systems.graphrag.tables import EXTRACTION_STATE
 from support.plugins import plugged_in
 
 REPOSITORY = Path(__file__).parents[3]
@@ -76,12 +78,13 @@ def test_an_unknown_table_names_those_there_are() -> None:
 
 PLUGIN = """
 from graphrag_dagster.kernel.catalogue.engines import Engine
-from graphrag_dagster.kernel.tables import CLAIMS
+from graphrag_dagster.kernel.tables.core_tables import CLAIMS
 
 FOUND = Engine("oracle", CLAIMS.meaning, {"answerer": "nowhere:nothing"})
 """
 NAMES = """
-from graphrag_dagster.kernel.tables import ANSWERS, ENTITIES
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
+from graphrag_dagster.kernel.tables.core_tables import ENTITIES
 
 print(*ANSWERS.column("engine").values)
 print(*ENTITIES.column("description_engine").values)
@@ -90,7 +93,7 @@ print(repr(ANSWERS.columns + ENTITIES.columns))
 
 
 def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path) -> None:
-    declared = repr(tables.ANSWERS.columns + tables.ENTITIES.columns)
+    declared = repr(ANSWERS.columns + tables.ENTITIES.columns)
     with plugged_in(
         tmp_path, {"oracle.py": PLUGIN}, {"graphrag_dagster.engines": {"oracle": "oracle:FOUND"}}
     ):
@@ -114,9 +117,9 @@ def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path) -> No
 
 def test_many_rows_keep_their_order() -> None:
     rows = [{"part": f"{number:06}", "value": None} for number in range(120_000, 0, -1)]
-    frame = tables.EXTRACTION_STATE.rows(iter(rows))
+    frame = EXTRACTION_STATE.rows(iter(rows))
     assert frame["part"].to_list() == [row["part"] for row in rows]
-    assert frame.schema == tables.EXTRACTION_STATE.empty().schema
+    assert frame.schema == EXTRACTION_STATE.empty().schema
 
 
 def test_rows_in_the_order_of_the_columns_are_those_by_name() -> None:

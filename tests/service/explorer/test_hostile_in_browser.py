@@ -9,9 +9,9 @@ from urllib.parse import quote
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.asked_home import answering_endpoint
 from support.browsing import served_home, watched_page
 from support.homes import enter_home

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.browsing import served_home, watched_page
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.browsing import go_to, served_home, watched_page
 from support.homes import enter_home
 from support.published_graphs import MadeGraph, document_id, entity_id, publish_graph

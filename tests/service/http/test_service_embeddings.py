@@ -14,9 +14,9 @@ import tiktoken
 from openai import OpenAI
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.service.settings import ServiceSettings
 from support.endpoint import ScriptedEndpoint
 from support.served import FaultyLibrary, serving, until

@@ -8,19 +8,16 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import (
-    CONTEXT_ACCOUNT,
-    CONTEXT_CANDIDATES,
-    CONTEXT_NODES,
-    CONTEXT_VECTORS,
-    Table,
-)
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES, CONTEXT_VECTORS
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES
+from graphrag_dagster.systems.graphrag.tables import REPORT_CONTEXTS
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
@@ -75,7 +72,7 @@ def test_reports_show_them_and_lineage_tells_of_them(corpus: Path) -> None:
     nodes = read(CONTEXT_NODES).join(
         read(tables.COMMUNITIES).select("community_id", "level"), on=["community_id", "level"], how="semi"
     )
-    contexts = read(tables.REPORT_CONTEXTS)
+    contexts = read(REPORT_CONTEXTS)
     with_section = contexts.filter(pl.col("context").str.contains("-----Context nodes-----"))
     assert set(with_section["report_id"]) == set(nodes["community_id"])
     entity, community = nodes.sort("rank").select("entity_id", "community_id").row(0)
@@ -105,7 +102,7 @@ def test_only_communities_whose_section_changed_are_written_again(
         .join(read(tables.COMMUNITIES), on=["community_id", "level"], how="semi")["community_id"]
         .n_unique()
     )
-    contexts = read(tables.REPORT_CONTEXTS)["context"]
+    contexts = read(REPORT_CONTEXTS)["context"]
     assert contexts.str.contains("-----Context nodes-----").sum() == attached > 0
     asked = [request for request in endpoint.requests[paid:] if "You write reports" in str(request)]
     assert len(asked) == attached < read(tables.COMMUNITIES).height

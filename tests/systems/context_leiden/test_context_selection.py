@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
-from graphrag_dagster.kernel.tables.context_node_tables import OUTCOMES
 from graphrag_dagster.systems.context_leiden.index.context_node_selection import (
     ContextCandidates,
     budgets,
     select,
 )
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
+from graphrag_dagster.systems.context_leiden.tables import OUTCOMES
 
 
 def candidates(*rows: tuple[float, int, float], target: int = 0) -> ContextCandidates:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Filters, Index
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_CONTEXTS, ANSWERS
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import snapshot_manifest
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.coterag.search.coterag_method import INSUFFICIENT
 from graphrag_dagster.systems.coterag.tables import COTERAG_MEMBERS
 from support.commands import Run
@@ -229,7 +230,7 @@ def test_answers_to_the_list_keep_the_way_lead_back_and_rest_on_the_documents_of
     settings = f"questions: {{ask: ['{QUESTION}'], methods: [coterag, coterag-no-traversal]}}\n"
     (corpus / "corpus.yaml").write_text(ON + settings)
     run_job("coast", "answer")
-    answers = Warehouse().read(tables.ANSWERS, "coast")
+    answers = Warehouse().read(ANSWERS, "coast")
     assert answers["method"].to_list() == ["coterag", "coterag-no-traversal"]
     for one in answers["trace"]:
         (told,) = (part for part in json.loads(one) if part["title"] == "CoTeRAG-S")
@@ -237,7 +238,7 @@ def test_answers_to_the_list_keep_the_way_lead_back_and_rest_on_the_documents_of
     told = run("why", "coast", "answer", answers["answer_id"][0])[1]
     assert "summary" in told
     assert FACT in told
-    shown = Warehouse().read(tables.ANSWER_CONTEXTS, "coast").filter(kind="summary")["record_id"].to_list()
+    shown = Warehouse().read(ANSWER_CONTEXTS, "coast").filter(kind="summary")["record_id"].to_list()
     assert shown
     for path in DOCUMENTS:
         found = json.loads(run("impact", "coast", path, "--json")[1])

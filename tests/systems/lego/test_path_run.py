@@ -8,8 +8,9 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.systems.lego.studies import benchmark_runs as made
 from graphrag_dagster.systems.lego.studies import study_runner as running
 from graphrag_dagster.systems.lego.studies.benchmark_runs import Bench, BenchQuestion, Frames
@@ -37,7 +38,7 @@ def films(home: Path, films_home: Path) -> Path:
     return home / "corpora" / "films"
 
 
-def read(table: tables.Table) -> pl.DataFrame:
+def read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "films")
 
 

@@ -12,7 +12,7 @@ from graphrag_dagster.apps.evaluation.stages.answer_stage import options_hash
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
-from graphrag_dagster.kernel.tables import RELATIONSHIPS, TRIPLES
+from graphrag_dagster.kernel.tables.core_tables import RELATIONSHIPS, TRIPLES
 from graphrag_dagster.systems.lego.search.instance_definitions import instance
 from graphrag_dagster.systems.lego.search.lego_method import units_stating
 from graphrag_dagster.systems.lego.settings import PathSettings

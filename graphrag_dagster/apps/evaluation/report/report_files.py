@@ -9,6 +9,7 @@ from uuid import uuid4
 import polars as pl
 
 from graphrag_dagster.apps.evaluation.figures.figure_style import Figure
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_tables import (
     CORPUS_DESCRIPTIONS,
     PERSONAS,
@@ -33,13 +34,13 @@ from graphrag_dagster.apps.evaluation.tables import (
     WIN_RATES,
     WINDOW_WIN_RATES,
 )
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.erasure import REPORT, report_folder
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 PAGE = "report.html"
 
@@ -53,7 +54,7 @@ def _tables_of_systems(*names: str) -> tuple[Table, ...]:
 _TOLD = (
     QUESTIONS,
     PERSONAS,
-    tables.ANSWERS,
+    ANSWERS,
     ANSWER_MEASURES,
     CONDITION_MEANS,
     SIGNIFICANCE,

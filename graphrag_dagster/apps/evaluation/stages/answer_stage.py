@@ -8,6 +8,13 @@ from typing import Any
 import polars as pl
 from pydantic import Field, TypeAdapter, ValidationError
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWER_COSTS,
+    ANSWER_STATEMENTS,
+    ANSWERS,
+)
 from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.errors import QuestionError
@@ -23,15 +30,7 @@ from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import answer_all
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, deciding_models
 from graphrag_dagster.kernel.settings.section import Section
-from graphrag_dagster.kernel.tables import (
-    ANSWER_CITATIONS,
-    ANSWER_CONTEXTS,
-    ANSWER_COSTS,
-    ANSWER_STATEMENTS,
-    ANSWERS,
-    Table,
-    Tables,
-)
+from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 

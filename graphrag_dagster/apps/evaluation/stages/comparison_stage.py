@@ -5,6 +5,7 @@ from hashlib import sha256
 
 import polars as pl
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_CONTEXTS, ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
 from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
@@ -33,7 +34,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
 )
 from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, counts, rows_of
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
-from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS, Tables
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 
 _NO_JUDGE = "no model judges (evaluation.engine is extractive), and nothing else can"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from graphrag_dagster.apps.evaluation.measures.reason_themes import AT_ONCE, calls_of
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_list import (
     EvaluationScope,
     asks_personas,
@@ -13,7 +14,6 @@ from graphrag_dagster.apps.evaluation.questions.question_list import (
 )
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
 from graphrag_dagster.apps.evaluation.stages.setting_studies import sample_documents, study_units
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import methods, tasks
 from graphrag_dagster.kernel.models.call_estimates import (
     Estimate,
@@ -29,6 +29,7 @@ from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.extraction_lengths import plan_extraction, reply_tokens
@@ -302,7 +303,7 @@ def _size(
     testset = documents * own.testset.per_document
     count = len(listed) + testset + (own.personas * own.tasks * own.per_task if written else 0)
     sampled = min((scope or EvaluationScope()).sample_of(settings) or count, count)
-    answers = warehouse.read_if_present(tables.ANSWERS, name)
+    answers = warehouse.read_if_present(ANSWERS, name)
     known = answers is not None and not answers.is_empty()
     references = sum(one.reference is not None for one in listed) + testset
     asking, chunks = _methods_asking(settings), searcher.index.text_chunks

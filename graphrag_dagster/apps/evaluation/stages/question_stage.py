@@ -19,7 +19,8 @@ from graphrag_dagster.apps.evaluation.tasks import QUESTION_WRITER, TESTSET_WRIT
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
-from graphrag_dagster.kernel.tables import DOCUMENTS, ENTITIES, TEXT_CHUNKS, Tables
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, ENTITIES, TEXT_CHUNKS
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
 _WRITTEN = (CORPUS_DESCRIPTIONS, PERSONAS, PERSONA_TASKS, PERSONA_QUESTIONS)

@@ -7,11 +7,8 @@ from graphrag_dagster.apps.evaluation.stages.answer_stage import options_hash
 from graphrag_dagster.apps.evaluation.tables import EXTRACTION_COUNTS, WINDOW_ANSWERS, WINDOW_JUDGEMENTS
 from graphrag_dagster.apps.evaluation.tasks import ANSWER_JUDGE
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
-from graphrag_dagster.kernel.tables import (
-    DOCUMENTS,
-    TEXT_CHUNKS,
-    Tables,
-)
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, TEXT_CHUNKS
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 
 
 def extraction_study(tables: Tables, run: StepRun) -> Iterator[Made]:

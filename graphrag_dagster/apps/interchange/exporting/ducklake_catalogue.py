@@ -10,7 +10,7 @@ import duckdb
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG
 from graphrag_dagster.kernel.storage.warehouse import qualified
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 _PACKAGE, _EXTRA = "duckdb_extension_ducklake", "graphrag-dagster[ducklake]"
 _LAKE = "lake"

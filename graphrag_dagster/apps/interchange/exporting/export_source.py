@@ -15,8 +15,8 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
 from graphrag_dagster.kernel.storage.published import Published, reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
-from graphrag_dagster.kernel.tables import VECTOR, Column, Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Column, Table
 
 #: What does not fit is put on the disk.
 _MEMORY = "1GB"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_KEY, LONGEST_TEXT, shorten
+from graphrag_dagster.apps.interchange.tables import IMPORT_QUARANTINE
 from graphrag_dagster.kernel.documents.file_records import clean
-from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORT_QUARANTINE, RECORD_TABLES
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, RECORD_TABLES
 
 #: Most rows of a batch.
 ROWS = 50_000

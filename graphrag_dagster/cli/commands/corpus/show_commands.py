@@ -14,7 +14,6 @@ from graphrag_dagster.cli.console import markdown, number
 from graphrag_dagster.cli.options import Name
 from graphrag_dagster.cli.result import Frame, Part, Result, facts_table
 from graphrag_dagster.errors import GraphragError, QuestionError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import os_error_message, plural
 from graphrag_dagster.kernel.documents.documents import describe_files, partly_read_files, unread_files
 from graphrag_dagster.kernel.questions.document_filters import level_of
@@ -22,10 +21,14 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,
 )
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES, DECISIONS
+from graphrag_dagster.systems.graphrag.tables import QUARANTINE
 
 
 def unread_rows(files: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -119,9 +122,9 @@ def show_corpus(
         summary = reader.read(tables.CORPUS_SUMMARY)
         sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
-        quarantine = reader.read(tables.QUARANTINE)
+        quarantine = reader.read(QUARANTINE)
         ledger = reader.read(tables.UNIT_LEDGER)
-        account = reader.read(tables.IMPORT_ACCOUNT)
+        account = reader.read(IMPORT_ACCOUNT)
         names = name_figures(reader)
 
     def shown() -> Iterator[Part]:
@@ -169,7 +172,7 @@ def _documents_in(summary: pl.DataFrame) -> int:
 
 def name_figures(reader: Reader) -> dict[str, Any] | None:
     """Return how many names were joined and are open, and decisions without effect; None in older indexes."""
-    aliases, decisions = reader.read_if_present(tables.ALIASES), reader.read_if_present(tables.DECISIONS)
+    aliases, decisions = reader.read_if_present(ALIASES), reader.read_if_present(DECISIONS)
     if aliases is None or decisions is None:
         return None
     joined = aliases.group_by("entity").agg(pl.col("name").n_unique()).filter(pl.col("name") > 1)

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
 from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
@@ -28,7 +29,6 @@ from graphrag_dagster.cli.run_summary import ANSWERED, repaired_line, repaired_r
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import ANSWERS
 
 
 def require_questions(store: CorpusStore, name: str) -> None:

@@ -34,10 +34,10 @@ from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import EVALUATED, repaired_line, repaired_rows, usage_rows, usage_table
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.erasure import report_folder
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.lego.tables import PATH_SUMMARY
 
 #: Measures whose verdicts are printed, beside those of a judge.

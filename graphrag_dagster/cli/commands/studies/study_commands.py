@@ -21,8 +21,9 @@ from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.options import MaxTokens, MaxUsd, Name, Yes
 from graphrag_dagster.cli.result import Frame, Result, cell
 from graphrag_dagster.cli.run_budget import RunBudget
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET
 from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
     CROSS_IN_SHORT,
@@ -154,7 +155,7 @@ def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:
         "text units": tables.TEXT_CHUNKS,
         "entities": tables.ENTITIES,
         "reports": tables.REPORT_EMBEDDINGS,
-        "context nodes": tables.CONTEXT_NODES,
+        "context nodes": CONTEXT_NODES,
     }
     found = {called: warehouse.read_if_present(table, name) for called, table in counted.items()}
     vectors = {called: 0 if frame is None else len(frame) for called, frame in found.items()}

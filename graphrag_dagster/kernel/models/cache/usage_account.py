@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.models.model_costs import (
     Price,
     listed_price,
 )
-from graphrag_dagster.kernel.tables import MODEL_USAGE
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

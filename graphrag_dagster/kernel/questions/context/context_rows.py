@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.questions.context.answer import ContextUse
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, Provenance, sentences_naming
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence, RowsById
-from graphrag_dagster.kernel.tables import COMMUNITY_MEMBERS
+from graphrag_dagster.kernel.tables.core_tables import COMMUNITY_MEMBERS
 from graphrag_dagster.kernel.tasks.report_citations import without_citations
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
 from graphrag_dagster.kernel.text.citations import ContextKind

@@ -12,7 +12,8 @@ import polars as pl
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence
-from graphrag_dagster.kernel.tables import DOCUMENTS, TEXT_CHUNKS, Table
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, TEXT_CHUNKS
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
 from graphrag_dagster.kernel.text.citations import Citation, ContextKind
 from graphrag_dagster.kernel.text.folding import fold

@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, Words, i
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.storage.index_cache import Shelf
     from graphrag_dagster.kernel.storage.queries import Query, QueryRows
-    from graphrag_dagster.kernel.tables import Table
+    from graphrag_dagster.kernel.tables.table_declaration import Table
     from graphrag_dagster.kernel.tasks.task_ports import Quote
 
 

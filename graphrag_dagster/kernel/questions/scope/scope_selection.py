@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     find_documents,
     names_of,
 )
-from graphrag_dagster.kernel.tables import DOCUMENT_METADATA
+from graphrag_dagster.kernel.tables.core_tables import DOCUMENT_METADATA
 from graphrag_dagster.kernel.text.periods import Period
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 _LOCK = ".lock"
 _UNFINISHED = re.compile(r"\.[0-9a-f]+\.tmp")

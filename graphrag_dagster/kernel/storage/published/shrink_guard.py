@@ -4,16 +4,17 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from graphrag_dagster.errors import DamagedError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_FILES
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 #: With fewer published entities, a share is not meaningful.
 _FEWEST = 20
 _UNITS = f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} where corpus = ? group by all"
 _ROWS = (
-    f"select path, sum(rows)::bigint from {qualified(tables.IMPORT_ACCOUNT)} "
+    f"select path, sum(rows)::bigint from {qualified(IMPORT_ACCOUNT)} "
     "where corpus = ? and record in ('entities', 'relations') and outcome <> 'malformed' group by all"
 )
 _UNREAD = ("failed", "refused")
@@ -81,11 +82,11 @@ def _published(warehouse: Warehouse, corpus: str) -> _Published | None:
     if published(warehouse, corpus) is None:
         return None
     with reading(warehouse, corpus) as (reader, _):
-        files = reader.read_if_present(tables.IMPORTED_FILES)
+        files = reader.read_if_present(IMPORTED_FILES)
         return _Published(
             reader.counts([tables.ENTITIES])[tables.ENTITIES] if reader.has(tables.ENTITIES) else 0,
             _counts(reader, tables.TEXT_CHUNKS, _UNITS),
-            _counts(reader, tables.IMPORT_ACCOUNT, _ROWS),
+            _counts(reader, IMPORT_ACCOUNT, _ROWS),
             {} if files is None else dict(files.filter(status="read").select("path", "sha256").iter_rows()),
         )
 
@@ -97,7 +98,7 @@ def _share_gone(weights: Mapping[str, int], kept: Set[str]) -> float:
 
 def _files_kept(reader: Reader, before: Mapping[str, str]) -> Set[str]:
     """Return the files that are unchanged, or that cannot be read."""
-    files = reader.read_if_present(tables.IMPORTED_FILES)
+    files = reader.read_if_present(IMPORTED_FILES)
     rows = () if files is None else files.select("path", "status", "sha256").iter_rows()
     return {path for path, status, sha256 in rows if status in _UNREAD or sha256 == before.get(path)}
 

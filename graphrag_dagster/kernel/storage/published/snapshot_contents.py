@@ -15,7 +15,6 @@ import duckdb
 import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import searched_tables, stages_made
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.duckdb_access import (
@@ -29,8 +28,11 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
 from graphrag_dagster.kernel.storage.published.provenance import Accounts
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, held_error
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus, qualified
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_FILES
+from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS, MODEL_USAGE, RUN_USAGE
 
 #: Largest share of free blocks in a file that is copied: deleted rows take space in the copy.
 _MOST_FREE = 0.25
@@ -138,9 +140,7 @@ class Contents:
             stays = lasting if table in RESULTS else standing
             return _STANDING if stays and table not in fresh else _WORKING
 
-        self.parts = self._parts(
-            {table: source(table) for table in all_tables() if table not in tables.ACCOUNTS}
-        )
+        self.parts = self._parts({table: source(table) for table in all_tables() if table not in ACCOUNTS})
 
     def version(self, of: Collection[Table] = all_tables()) -> str:
         """Return an order-independent hash of the tables' rows."""
@@ -216,14 +216,14 @@ class Contents:
         )
 
     def _copy_accounts(self) -> dict[str, int]:
-        parts = self._parts(dict.fromkeys(tables.ACCOUNTS, _WORKING))
+        parts = self._parts(dict.fromkeys(ACCOUNTS, _WORKING))
         for part in parts:
             self._copy(part)
         return {part.table.full_name: part.rows for part in parts}
 
     def _make_accounts(self, accounts: Accounts) -> dict[str, int]:
         run = self._connection.execute
-        single, summed = tables.MODEL_USAGE, tables.RUN_USAGE
+        single, summed = MODEL_USAGE, RUN_USAGE
         for table in (single, summed):
             columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
             run(f'create schema if not exists {_MAKING}."{table.schema}"')
@@ -260,8 +260,8 @@ class Contents:
             )
             if before - now:
                 return True
-        return bool(self._columns(tables.IMPORTED_FILES, _STANDING)) and self._are_gone(
-            tables.IMPORTED_FILES, "sha256", " and status = 'read'"
+        return bool(self._columns(IMPORTED_FILES, _STANDING)) and self._are_gone(
+            IMPORTED_FILES, "sha256", " and status = 'read'"
         )
 
     def _are_gone(self, table: Table, names: str, which: str = "") -> bool:

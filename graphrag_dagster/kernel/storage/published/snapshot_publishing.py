@@ -35,8 +35,8 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 _READ_ONLY = 0o444
 

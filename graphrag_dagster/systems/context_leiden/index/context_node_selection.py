@@ -10,12 +10,12 @@ import polars as pl
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.graph.undirected_graph import network_of
-from graphrag_dagster.kernel.tables import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES, CONTEXT_NODES
-from graphrag_dagster.kernel.tables.context_node_tables import OUTCOMES
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.systems.context_leiden.index.betweenness import centrality
 from graphrag_dagster.systems.context_leiden.index.community_distances import UNREACHABLE, distances
 from graphrag_dagster.systems.context_leiden.index.cosine_similarity import UnitVectors, alignment
 from graphrag_dagster.systems.context_leiden.index.graph_neighbours import Places, adjacency
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES, OUTCOMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class NodeSelection:
         score: squared similarity over 1 + distance; 0 for those that are dropped.
         penalised: the score after the penalty of central nodes.
         rank: place among the candidates of the community, 1…; 0 for those without a score.
-        outcome: place in :data:`~graphrag_dagster.kernel.tables.context_node_tables.OUTCOMES`.
+        outcome: place in :data:`~graphrag_dagster.systems.context_leiden.tables.OUTCOMES`.
     """
 
     score: Doubles

@@ -10,14 +10,12 @@ import polars as pl
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITY_LEVELS,
     ENTITIES,
     TEXT_CHUNKS,
     TEXT_UNIT_EMBEDDINGS,
     TRIPLES,
-    Table,
-    Tables,
 )
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
@@ -56,6 +54,7 @@ if TYPE_CHECKING:
 
     from graphrag_dagster.kernel.common.stable_values import Scores
     from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+    from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
     from graphrag_dagster.kernel.text.tokenization import Tokenizer
     from graphrag_dagster.systems.coterag.settings import CoteragSettings
     from graphrag_dagster.systems.coterag.tasks import CommunitySummariser, CommunitySummary, SummaryRequest

@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.scope.scope_selection import (
     INSIDE,
     rows_in_units,
     rows_with,
     stated_triples,
 )
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 from graphrag_dagster.systems.coterag.coterag_options import Profile, Thresholds
 from graphrag_dagster.systems.coterag.index.triple_communities import Places, entity_chunks, triple_graph
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-    from graphrag_dagster.kernel.tables import Table
+    from graphrag_dagster.kernel.tables.table_declaration import Table
 
 
 #: Most words of a name that is looked for in questions.

@@ -36,7 +36,7 @@ from graphrag_dagster.kernel.graph.undirected_graph import (
     modularity,
     network_of,
 )
-from graphrag_dagster.kernel.tables import CLUSTERING_STATE
+from graphrag_dagster.systems.graphrag.tables import CLUSTERING_STATE
 
 #: Nodes stay in their part of a community as long as its modularity is at least this share of what moving
 #: them would give. On real graphs two runs of Leiden differ by one or two percent, in small ones by more.

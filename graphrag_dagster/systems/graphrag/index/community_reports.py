@@ -18,23 +18,21 @@ from graphrag_dagster.kernel.pipeline.shards import open_shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITIES,
     COMMUNITY_REPORTS,
     ENTITIES,
     RELATIONSHIPS,
-    REPORT_CONTEXT_ROWS,
-    REPORT_CONTEXTS,
     REPORT_EMBEDDINGS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
-    WRITTEN_REPORTS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.graph_communities import adopted_reports_of
 from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
 from graphrag_dagster.systems.graphrag.settings import ReportSettings
+from graphrag_dagster.systems.graphrag.tables import REPORT_CONTEXT_ROWS, REPORT_CONTEXTS, WRITTEN_REPORTS
 from graphrag_dagster.systems.graphrag.tasks import REPORT_WRITER
 
 #: Requests that an engine of this process is given at once: each holds all sentences that support it.

@@ -15,18 +15,8 @@ from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.shard_workers import Work
 from graphrag_dagster.kernel.pipeline.shards import Shards, open_shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
-from graphrag_dagster.kernel.tables import (
-    CLAIMS,
-    EXTRACTION_STATE,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    QUARANTINE,
-    TEXT_CHUNKS,
-    TEXT_UNIT_EMBEDDINGS,
-    TYPINGS,
-    UNIT_LEDGER,
-    Tables,
-)
+from graphrag_dagster.kernel.tables.core_tables import CLAIMS, TEXT_CHUNKS, TEXT_UNIT_EMBEDDINGS, UNIT_LEDGER
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.name_judging_ports import EntityTyper, Typing, Untyped
 from graphrag_dagster.kernel.tasks.task_ports import UNKNOWN_TYPE, TextUnit
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
@@ -39,6 +29,13 @@ from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
     state_of,
 )
 from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings
+from graphrag_dagster.systems.graphrag.tables import (
+    EXTRACTION_STATE,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    TYPINGS,
+)
 from graphrag_dagster.systems.graphrag.tasks import CLAIM_EXTRACTOR, ENTITY_TYPER, GRAPH_EXTRACTOR
 
 

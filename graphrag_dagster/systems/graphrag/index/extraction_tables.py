@@ -7,14 +7,7 @@ from typing import Literal
 import polars as pl
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.tables import (
-    CLAIMS,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    QUARANTINE,
-    TYPINGS,
-    UNIT_LEDGER,
-)
+from graphrag_dagster.kernel.tables.core_tables import CLAIMS, UNIT_LEDGER
 from graphrag_dagster.kernel.tasks.task_ports import (
     UNKNOWN_TYPE,
     ClaimInstance,
@@ -24,6 +17,12 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     RelationshipInstance,
     UnitExtraction,
     UnitState,
+)
+from graphrag_dagster.systems.graphrag.tables import (
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    TYPINGS,
 )
 
 _Row = dict[str, object]

@@ -24,23 +24,22 @@ from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.tables import (
-    CLUSTERING_STATE,
-    COLD_START_EDGES,
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,
     ENTITIES,
     ENTITY_EMBEDDINGS,
+    LAYOUT,
+    RELATIONSHIPS,
+)
+from graphrag_dagster.kernel.tables.import_tables import (
     IMPORTED_CLAIMS,
     IMPORTED_COMMUNITIES,
     IMPORTED_ENTITIES,
     IMPORTED_RELATIONS,
     IMPORTED_REPORTS,
-    LAYOUT,
-    LAYOUT_STATE,
-    RELATIONSHIPS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.task_ports import RecordKind
 from graphrag_dagster.systems.graphrag.index.community_detection import (
     Start,
@@ -50,6 +49,7 @@ from graphrag_dagster.systems.graphrag.index.community_detection import (
 from graphrag_dagster.systems.graphrag.index.levels_above import with_levels_above, without_levels_above
 from graphrag_dagster.systems.graphrag.reports.report_reuse import AdoptedReport
 from graphrag_dagster.systems.graphrag.settings import CommunitySettings
+from graphrag_dagster.systems.graphrag.tables import CLUSTERING_STATE, COLD_START_EDGES, LAYOUT_STATE
 
 
 def adopt_hierarchy(

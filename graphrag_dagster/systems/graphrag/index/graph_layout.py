@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.undirected_graph import connected_components, network_of
-from graphrag_dagster.kernel.tables import LAYOUT, LAYOUT_STATE
+from graphrag_dagster.kernel.tables.core_tables import LAYOUT
 from graphrag_dagster.systems.graphrag.index.community_detection import Begun, Start
 from graphrag_dagster.systems.graphrag.index.force_layout import inside_their_groups, layout_cold, layout_warm
 from graphrag_dagster.systems.graphrag.index.layout_bodies import (
@@ -27,6 +27,7 @@ from graphrag_dagster.systems.graphrag.index.layout_bodies import (
     spiral,
     sum_by_index,
 )
+from graphrag_dagster.systems.graphrag.tables import LAYOUT_STATE
 
 
 @dataclass(frozen=True, slots=True)

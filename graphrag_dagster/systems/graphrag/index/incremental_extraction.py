@@ -31,15 +31,7 @@ from graphrag_dagster.kernel.pipeline.code_versions import (
 )
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import (
-    CLAIMS,
-    EXTRACTION_STATE,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    QUARANTINE,
-    TYPINGS,
-    UNIT_LEDGER,
-)
+from graphrag_dagster.kernel.tables.core_tables import CLAIMS, UNIT_LEDGER
 from graphrag_dagster.kernel.tasks.task_ports import ClaimExtractor, GraphExtractor, TextUnit, UnitExtraction
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     ExtractionFrames,
@@ -49,6 +41,13 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     with_claims,
 )
 from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings
+from graphrag_dagster.systems.graphrag.tables import (
+    EXTRACTION_STATE,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    TYPINGS,
+)
 
 _COUNTED = ("entities", "relationships", "claims", "quarantined")
 _UNIT = "text_unit_id"

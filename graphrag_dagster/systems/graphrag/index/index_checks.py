@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition
 from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, TableRule
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.graphrag.index.community_reports import reported
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     check_ledger,
@@ -22,7 +22,15 @@ from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
     check_names,
 )
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, GraphSettings, ReportSettings
+from graphrag_dagster.systems.graphrag.tables import (
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    REPORT_CONTEXT_ROWS,
+    REPORT_CONTEXTS,
+)
 
 _NOTHING_READ = (
     "nothing of the corpus could be read, and what was published stays; the model gave no usable replies: "
@@ -35,10 +43,10 @@ def _ledger_is_complete(of: CheckedPlace) -> list[str]:
         return []
     by_unit = (
         tables.TEXT_CHUNKS,
-        tables.GLEANED_ENTITIES,
-        tables.GLEANED_RELATIONSHIPS,
+        GLEANED_ENTITIES,
+        GLEANED_RELATIONSHIPS,
         tables.CLAIMS,
-        tables.QUARANTINE,
+        QUARANTINE,
     )
     read = {table.name: of.read(table, "text_unit_id") for table in by_unit}
     return check_ledger(unit_ledger=of.read(tables.UNIT_LEDGER), **read)
@@ -61,25 +69,21 @@ def _something_was_read(of: CheckedPlace) -> list[str]:
 
 def _every_name_has_an_entity(of: CheckedPlace) -> list[str]:
     return check_names(
-        of.read(tables.GLEANED_ENTITIES, "text_unit_id", "name"),
+        of.read(GLEANED_ENTITIES, "text_unit_id", "name"),
         of.read(tables.TEXT_CHUNKS, "text_unit_id", "document_id"),
-        of.read(tables.ALIASES, "document_id", "name"),
+        of.read(ALIASES, "document_id", "name"),
     )
 
 
 def _human_decisions_hold(of: CheckedPlace) -> list[str]:
     people = of.settings.section(ResolutionSettings).decisions()
-    return (
-        check_human_decisions(of.read(tables.ALIASES), of.read(tables.DOCUMENTS), people)
-        if people.words
-        else []
-    )
+    return check_human_decisions(of.read(ALIASES), of.read(tables.DOCUMENTS), people) if people.words else []
 
 
 def _entities_are_those_of_resolution(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("resolution"):
         return []
-    return check_entities(of.read(tables.ALIASES, "entity"), of.read(tables.ENTITIES, "name"))
+    return check_entities(of.read(ALIASES, "entity"), of.read(tables.ENTITIES, "name"))
 
 
 def _edges_are_simple(of: CheckedPlace) -> list[str]:
@@ -107,7 +111,7 @@ def _every_community_has_a_report(of: CheckedPlace) -> list[str]:
 
 def _contexts_fit_budget(of: CheckedPlace) -> list[str]:
     budget = of.settings.section(ReportSettings).context_tokens
-    over = of.read(tables.REPORT_CONTEXTS, "report_id", "tokens").filter(pl.col("tokens") > budget)
+    over = of.read(REPORT_CONTEXTS, "report_id", "tokens").filter(pl.col("tokens") > budget)
     return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
 
 
@@ -119,15 +123,15 @@ def _context_rows_show_records(of: CheckedPlace) -> list[str]:
         "relationship": (tables.RELATIONSHIPS, "relationship_id"),
     }
     return check_context_rows(
-        of.read(tables.REPORT_CONTEXTS, "report_id", *COUNTED_AS.values()),
-        of.read(tables.REPORT_CONTEXT_ROWS, "report_id", "position", "kind", "record_id"),
+        of.read(REPORT_CONTEXTS, "report_id", *COUNTED_AS.values()),
+        of.read(REPORT_CONTEXT_ROWS, "report_id", "position", "kind", "record_id"),
         {kind: of.read(table, key)[key] for kind, (table, key) in shown.items()},
     )
 
 
 def _entities_per_unit(of: CheckedPlace) -> float | None:
     read = of.read(tables.UNIT_LEDGER).filter(pl.col("state") != "quarantined").height
-    return of.read(tables.GLEANED_ENTITIES, "text_unit_id").height / read if read else None
+    return of.read(GLEANED_ENTITIES, "text_unit_id").height / read if read else None
 
 
 def _quarantined_share(of: CheckedPlace) -> float | None:
@@ -160,12 +164,12 @@ RULES: Sequence[TableRule | BoundsRule] = (
         _something_was_read,
     ),
     TableRule(
-        tables.ALIASES,
+        ALIASES,
         "Every name of every document has exactly one row, and no other name has any",
         _every_name_has_an_entity,
     ),
     TableRule(
-        tables.ALIASES,
+        ALIASES,
         "No two names that a person declared different are names of one entity",
         _human_decisions_hold,
     ),
@@ -196,12 +200,12 @@ RULES: Sequence[TableRule | BoundsRule] = (
         _every_community_has_a_report,
     ),
     TableRule(
-        tables.REPORT_CONTEXTS,
+        REPORT_CONTEXTS,
         "No packed context is larger than the token budget",
         _contexts_fit_budget,
     ),
     TableRule(
-        tables.REPORT_CONTEXT_ROWS,
+        REPORT_CONTEXT_ROWS,
         "Every context has as many rows as it counts, and each shows an existing record",
         _context_rows_show_records,
     ),

@@ -12,27 +12,31 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.code_versions import begin_replacing, code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
-from graphrag_dagster.kernel.tables import (
-    ALIASES,
-    CANDIDATES,
-    CLAIM_GROUPS,
-    DECISIONS,
+from graphrag_dagster.kernel.tables.core_tables import (
     DOCUMENTS,
     ENTITIES,
-    ENTITY_GROUPS,
-    GLEANED_ENTITIES,
     MERGED_CLAIMS,
-    RELATIONSHIP_GROUPS,
     RELATIONSHIPS,
-    RESOLUTION_STATE,
     TEXT_CHUNKS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup, MergedDescription
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.resolution.name_pairs import earlier_resolution, state_of_resolution
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
+from graphrag_dagster.systems.graphrag.resolution.tables import (
+    ALIASES,
+    CANDIDATES,
+    DECISIONS,
+    RESOLUTION_STATE,
+)
 from graphrag_dagster.systems.graphrag.settings import GraphSettings
+from graphrag_dagster.systems.graphrag.tables import (
+    CLAIM_GROUPS,
+    ENTITY_GROUPS,
+    GLEANED_ENTITIES,
+    RELATIONSHIP_GROUPS,
+)
 from graphrag_dagster.systems.graphrag.tasks import DESCRIPTION_MERGER, NAME_JUDGE
 
 Weight = Literal["count", "strength_sum"]

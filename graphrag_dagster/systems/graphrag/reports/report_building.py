@@ -13,15 +13,15 @@ import polars as pl
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.lazy_values import Deferred, once
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITIES,
-    CONTEXT_NODES,
     ENTITIES,
     MERGED_CLAIMS,
     RELATIONSHIPS,
     TEXT_CHUNKS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.report_citations import References, without_citations
 from graphrag_dagster.kernel.tasks.task_ports import (
     RecordKind,

@@ -12,19 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.lineage.resolved_names import Resolved
-from graphrag_dagster.kernel.tables import (
-    ALIASES,
-    ENTITIES,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    RELATIONSHIPS,
-    TEXT_CHUNKS,
-    Tables,
-)
+from graphrag_dagster.kernel.tables.core_tables import ENTITIES, RELATIONSHIPS, TEXT_CHUNKS
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.task_ports import Quote, RecordKind, SupportingSentence
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS
 
 _UNITS_AT_ONCE = 2_000
 

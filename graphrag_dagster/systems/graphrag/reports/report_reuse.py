@@ -19,23 +19,22 @@ from pydantic import TypeAdapter
 
 from graphrag_dagster.kernel.lineage.resolved_names import Resolved
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
-from graphrag_dagster.kernel.tables import (
-    ALIASES,
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,
-    CONTEXT_NODES,
     ENTITIES,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
     MERGED_CLAIMS,
     RELATIONSHIPS,
     TEXT_CHUNKS,
-    Tables,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.answering_ports import rating_of
 from graphrag_dagster.kernel.tasks.task_ports import Finding, RecordKind, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.context_node_section import Attached
 from graphrag_dagster.systems.graphrag.reports.report_context import Elements, PackedContext
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS
 
 #: The tables that reports are written from.
 WRITTEN_FROM = (

@@ -6,15 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from graphrag_dagster.kernel.tables import (
-    COMMUNITY_REPORTS,
-    REPORT_CONTEXT_ROWS,
-    REPORT_CONTEXTS,
-    REPORT_FINDINGS,
-    REPORT_REFERENCES,
-    WRITTEN_REPORTS,
-    Table,
-)
+from graphrag_dagster.kernel.tables.core_tables import COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.tasks.report_citations import (
     Reference,
     References,
@@ -29,6 +22,7 @@ from graphrag_dagster.systems.graphrag.reports.report_reuse import (
     EarlierReport,
     report_as_json,
 )
+from graphrag_dagster.systems.graphrag.tables import REPORT_CONTEXT_ROWS, REPORT_CONTEXTS, WRITTEN_REPORTS
 
 #: Rows that are held as Python's objects at once.
 _AT_ONCE = 2_000

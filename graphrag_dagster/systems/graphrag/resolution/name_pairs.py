@@ -22,7 +22,6 @@ from graphrag_dagster.kernel.common.worker_processes import map_in_processes, su
 from graphrag_dagster.kernel.pipeline.code_versions import why_not_reusable
 from graphrag_dagster.kernel.pipeline.garbage_collection import defer_collection
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, RESOLUTION_STATE
 from graphrag_dagster.systems.graphrag.resolution.candidate_pairs import (
     WHOLE_BLOCK,
     Blocks,
@@ -34,6 +33,7 @@ from graphrag_dagster.systems.graphrag.resolution.match_probability import Score
 from graphrag_dagster.systems.graphrag.resolution.name_features import NameScope, Pair, short_place
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES, CANDIDATES, RESOLUTION_STATE
 
 #: Keeps each text of a table of pairs once but for ids, since few of them differ.
 TEXTS_ONCE: Final = (cs.string() - cs.by_name("pair_id")).cast(pl.Categorical)

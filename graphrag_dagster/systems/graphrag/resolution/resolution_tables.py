@@ -13,7 +13,6 @@ import polars as pl
 
 from graphrag_dagster.engines.extractive.parsing.type_lexicon import MADE, PLACES_LIKE_PEOPLE
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, DECISIONS
 from graphrag_dagster.kernel.tasks.name_judging_ports import Ruling
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -28,6 +27,7 @@ from graphrag_dagster.systems.graphrag.resolution.name_pairs import (
 )
 from graphrag_dagster.systems.graphrag.resolution.name_parsing import COUNTRIES, kind_of
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES, CANDIDATES, DECISIONS
 
 _AT_ONCE = 20_000
 _OF_DOCUMENT = ["document_id", "name"]

@@ -16,22 +16,21 @@ from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.storage.index_cache import Shelf
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,
-    CONTEXT_NODES,
     ENTITIES,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
     MERGED_CLAIMS,
     RELATIONSHIPS,
     TEXT_CHUNKS,
-    Table,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.tasks.task_ports import Engine, ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.reports.report_reuse import WRITTEN_FROM
 from graphrag_dagster.systems.graphrag.settings import ReportSettings
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS
 from graphrag_dagster.systems.graphrag.tasks import REPORT_WRITER
 
 _NONE = Usage()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, IndexSnapshot
-from graphrag_dagster.kernel.tables import TRIPLES
+from graphrag_dagster.kernel.tables.core_tables import TRIPLES
 
 TemplateName = Literal["attributes", "around", "by_relation", "inside", "members", "path", "summaries"]
 

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.storage.published.derived_files import DerivedFile
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
-from graphrag_dagster.kernel.tables import ENTITIES, TRIPLES
+from graphrag_dagster.kernel.tables.core_tables import ENTITIES, TRIPLES
 from graphrag_dagster.systems.lego.subgraphs.community_partition import GraphPartition, partition_of
 from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import label_vectors, triple_vectors
 from graphrag_dagster.systems.lego.subgraphs.text_vectors import TextVectors

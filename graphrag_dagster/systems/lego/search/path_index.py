@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.questions.corpus_index import check_embedder
 from graphrag_dagster.kernel.questions.question import validate_question
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS, REPORT_EMBEDDINGS
+from graphrag_dagster.kernel.tables.core_tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS, REPORT_EMBEDDINGS
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.lego.search.graph_arrays import (

@@ -14,7 +14,7 @@ import polars as pl
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.graph_labels import INVERSE
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.systems.lego.search.instance_definitions import Recipe
 from graphrag_dagster.systems.lego.search.instance_runner import InstanceResources, Runner, run_batch
 from graphrag_dagster.systems.lego.search.reasoning_paths import (

@@ -7,9 +7,9 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.apps.evaluation.measures.quality_rows import quality_items
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_CONTEXTS, ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
-from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of
 from support.homes import enter_home
 

@@ -6,15 +6,21 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Filters
+from graphrag_dagster.apps.evaluation.questions.answer_tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWER_STATEMENTS,
+    ANSWERS,
+)
 from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.apps.evaluation.stages.answer_stage import ListFilters
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.resources.dagster_instance import instance
 from support.commands import Run
 
@@ -41,25 +47,25 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(coas
     (coast / "questions.csv").write_text('id,question\n1,"Who met\nSelma Dray?"\n2,\n', encoding="utf-8")
     warehouse = Warehouse()
     assert answer_all()["kept"] == 0
-    made = warehouse.read(tables.ANSWERS, "coast")
+    made = warehouse.read(ANSWERS, "coast")
     assert made.height == 9
     assert sorted(made["position"].unique()) == [0, 1, 2]
     assert made.filter(pl.col("question") == "How do I bake bread?")["refused"].all()
     assert made.filter(~pl.col("refused"))["unsupported"].sum() == 0
     with warehouse.reading("coast") as reader:
         for table in (
-            tables.ANSWERS,
-            tables.ANSWER_CONTEXTS,
-            tables.ANSWER_CITATIONS,
-            tables.ANSWER_STATEMENTS,
+            ANSWERS,
+            ANSWER_CONTEXTS,
+            ANSWER_CITATIONS,
+            ANSWER_STATEMENTS,
         ):
             assert violations(reader, table) == []
-    said = warehouse.read(tables.ANSWER_STATEMENTS, "coast")
+    said = warehouse.read(ANSWER_STATEMENTS, "coast")
     assert said.height == made["statements"].sum() > 0
     assert set(said["verdict"]) == {"supported"}
     assert said["citations"].list.len().min() == 1
     documents = dict(warehouse.read(tables.DOCUMENTS, "coast").select("document_id", "text").iter_rows())
-    cited = warehouse.read(tables.ANSWER_CITATIONS, "coast")
+    cited = warehouse.read(ANSWER_CITATIONS, "coast")
     assert cited.height
     for row in cited.iter_rows(named=True):
         assert documents[row["document_id"]][row["start_char"] : row["end_char"]] == row["quotation"]
@@ -69,12 +75,12 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(coas
     counted = json.loads(out)["answers"]
     assert {row["method"]: row["answers"] for row in counted} == {"C1": 3, "SS": 3, "auto": 3}
     assert answer_all()["kept"] == 9
-    assert warehouse.read(tables.ANSWERS, "coast").equals(made)
+    assert warehouse.read(ANSWERS, "coast").equals(made)
     (coast / "news" / "strike.md").unlink()
     run_job("coast")
     assert "questions.csv" not in warehouse.read(tables.DOCUMENTS, "coast")["path"].to_list()
     assert answer_all()["kept"] == 0
-    assert "Quill" not in " ".join(warehouse.read(tables.ANSWER_CITATIONS, "coast")["quotation"])
+    assert "Quill" not in " ".join(warehouse.read(ANSWER_CITATIONS, "coast")["quotation"])
 
 
 def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(coast: Path, run: Run) -> None:
@@ -82,7 +88,7 @@ def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(coa
     code, _, err = run("answer", "coast")
     assert (code, "has no questions" in err) == (1, True)
     answer_all()
-    assert Warehouse().read(tables.ANSWERS, "coast").is_empty()
+    assert Warehouse().read(ANSWERS, "coast").is_empty()
 
 
 def test_a_list_is_answered_from_the_documents_that_are_meant(coast: Path, run: Run) -> None:
@@ -93,15 +99,15 @@ def test_a_list_is_answered_from_the_documents_that_are_meant(coast: Path, run: 
     assert (code, "nowhere.md" in err) == (1, True)
 
     assert run("answer", "coast", "--document", "news/strike.md")[0] == 0
-    inside = warehouse.read(tables.ANSWERS, "coast")
+    inside = warehouse.read(ANSWERS, "coast")
     assert set(inside["filters"]) == {'{"documents": ["news/strike.md"]}'}
     assert all("restricted to 1 of " in why for why in inside["why"])
-    cited = warehouse.read(tables.ANSWER_CITATIONS, "coast")
+    cited = warehouse.read(ANSWER_CITATIONS, "coast")
     paths = dict(warehouse.read(tables.DOCUMENTS, "coast").select("document_id", "path").iter_rows())
     assert {paths[one] for one in cited["document_id"]} == {"news/strike.md"}
 
     assert answer_all()["kept"] == 0
-    whole = warehouse.read(tables.ANSWERS, "coast")
+    whole = warehouse.read(ANSWERS, "coast")
     assert whole["answer_id"].to_list() == inside["answer_id"].to_list()
     assert whole["filters"].null_count() == len(whole)
     assert set(whole["options"]).isdisjoint(inside["options"])

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.apps.evaluation.stages.evaluation_plan import plan_answers_of
 from graphrag_dagster.apps.evaluation.tables import (
@@ -28,10 +29,11 @@ from graphrag_dagster.apps.evaluation.tables import (
     WINDOW_WIN_RATES,
 )
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.commands import Run
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, judging_reply
@@ -53,7 +55,7 @@ ASKED = 'question,reference\n"Who led the Dockers Union?","Hanna Quill led the D
 EVALUATION = [table for table in all_tables() if table.schema in {"questions", "answers", "evaluation"}]
 
 
-def read(table: tables.Table) -> pl.DataFrame:
+def read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "coast")
 
 
@@ -88,7 +90,7 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     told = json.loads(done(run, "evaluate", "coast", "--yes", "--json"))
     assert told["headline"].startswith("Unknown: no model has judged")
     assert read(QUESTIONS)["origin"].to_list() == ["written"] * 8
-    assert read(tables.ANSWERS).height == 24
+    assert read(ANSWERS).height == 24
     assert read(JUDGEMENTS).is_empty()
     assert read(WIN_RATES).is_empty()
     assert read(THEMES).is_empty()
@@ -100,7 +102,7 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     assert sizes["C0"]["units"] == read(tables.COMMUNITIES).filter(pl.col("level") == 0).height
     sentences, claims = read(ANSWER_SENTENCES), read(ANSWER_CLAIMS)
     assert sentences["claims"].sum() == claims.height > 0
-    assert set(sentences["answer_id"]) == set(read(tables.ANSWERS)["answer_id"])
+    assert set(sentences["answer_id"]) == set(read(ANSWERS)["answer_id"])
     all_tables_hold()
     page = Path(told["report"]).read_text(encoding="utf-8")
     assert "no model has judged" in page

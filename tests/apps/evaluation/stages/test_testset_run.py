@@ -9,6 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from graphrag_dagster.apps.evaluation.questions.answer_tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWERS,
+)
 from graphrag_dagster.apps.evaluation.questions.question_tables import (
     QUESTIONS,
     TESTSET_DOCUMENTS,
@@ -16,10 +21,11 @@ from graphrag_dagster.apps.evaluation.questions.question_tables import (
 )
 from graphrag_dagster.apps.evaluation.report.table_views import clean
 from graphrag_dagster.apps.evaluation.tables import QUALITY_SCORES, QUALITY_VERDICTS
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.commands import Run
 from support.conversations import asked_of
 from support.endpoint import ScriptedEndpoint
@@ -37,9 +43,9 @@ MADE = (
     TESTSET_DOCUMENTS,
     TESTSET_QUESTIONS,
     QUESTIONS,
-    tables.ANSWERS,
-    tables.ANSWER_CONTEXTS,
-    tables.ANSWER_CITATIONS,
+    ANSWERS,
+    ANSWER_CONTEXTS,
+    ANSWER_CITATIONS,
     QUALITY_SCORES,
     QUALITY_VERDICTS,
 )
@@ -51,7 +57,7 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
         yield server
 
 
-def read(table: tables.Table) -> pl.DataFrame:
+def read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "coast")
 
 
@@ -102,11 +108,11 @@ def test_answers_are_measured_against_what_single_documents_say(
 
 
 def the_model_s_own_words_are_the_context() -> None:
-    own = read(tables.ANSWERS).filter(pl.col("method") == "own-context")
+    own = read(ANSWERS).filter(pl.col("method") == "own-context")
     assert own.height == 6
-    contexts = read(tables.ANSWER_CONTEXTS).filter(pl.col("answer_id").is_in(own["answer_id"].implode()))
+    contexts = read(ANSWER_CONTEXTS).filter(pl.col("answer_id").is_in(own["answer_id"].implode()))
     assert contexts.select("kind", "text").unique().rows() == [("own_context", KNOWN)]
-    assert read(tables.ANSWER_CONTEXTS)["text"].is_not_null().sum() == 6
+    assert read(ANSWER_CONTEXTS)["text"].is_not_null().sum() == 6
     verdicts = read(QUALITY_VERDICTS).filter(pl.col("metric") == "contextual_precision")
     of_own = verdicts.filter(pl.col("answer_id").is_in(own["answer_id"].implode()))
     assert of_own["statement"].unique().to_list() == [KNOWN]
@@ -146,7 +152,7 @@ def test_coterag_is_compared_with_itself_without_a_part_and_with_no_documents(
         encoding="utf-8",
     )
     page = clean(Path(evaluated(run)["report"]).read_text(encoding="utf-8"))
-    scores = read(QUALITY_SCORES).join(read(tables.ANSWERS).select("answer_id", "method"), on="answer_id")
+    scores = read(QUALITY_SCORES).join(read(ANSWERS).select("answer_id", "method"), on="answer_id")
     found = scores.filter(pl.col("value").is_not_null() & (pl.col("family") == "deepeval"))
     assert set(found.select("method", "metric").unique()["method"]) == set(methods)
     assert found.filter(metric="contextual_precision")["method"].n_unique() == 4
@@ -191,7 +197,7 @@ def test_the_experiment_of_the_third_paper_runs_by_its_one_key(
     evaluated(run)
     documents = read(TESTSET_DOCUMENTS)
     assert (documents.height, documents["wanted"].unique().to_list()) == (4, [3])
-    scores = read(QUALITY_SCORES).join(read(tables.ANSWERS).select("answer_id", "method"), on="answer_id")
+    scores = read(QUALITY_SCORES).join(read(ANSWERS).select("answer_id", "method"), on="answer_id")
     measured = scores.filter(family="deepeval").select("method", "metric").unique()
     assert measured.group_by("method").len().sort("method").rows() == [
         ("coterag", 4),
@@ -223,7 +229,7 @@ def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_abou
     assert documents.height == 4
     (lost,) = documents.filter(pl.col("written") == 0).iter_rows(named=True)
     assert "no JSON" in lost["problem"]
-    assert read(tables.ANSWERS).height == 6
+    assert read(ANSWERS).height == 6
     # Another seed, another sample; what is written from the same documents is cached.
     (coast / "corpus.yaml").write_text(
         settings.replace("documents: 3", "documents: 2, seed: 1").replace("methods", "write: never, methods"),

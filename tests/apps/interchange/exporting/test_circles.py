@@ -12,9 +12,9 @@ from polars.testing import assert_frame_equal
 from graphrag_dagster import export
 from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_FILES
 from support.circles import RECORDS, around, published_graph, said
 
 GRAPHML = """<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -101,7 +101,7 @@ def test_graphml(default: str, other: str, home: Path) -> None:
     published_graph("guest", {"a.graphml": GRAPHML.format(default=default, other=other)})
     folder = around("guest", "graphml", home)
     assert_same("guest")
-    account = Warehouse().read(tables.IMPORT_ACCOUNT, "again").select("record", "outcome", "rows").rows()
+    account = Warehouse().read(IMPORT_ACCOUNT, "again").select("record", "outcome", "rows").rows()
     # The node that our export has of an end is none of theirs.
     assert sorted(account) == [
         ("entities", "dangling", 1),
@@ -183,7 +183,7 @@ def test_neo4j(home: Path) -> None:
     assert (
         (folder / "Entity.csv").read_text(encoding="utf-8").startswith("key:ID,declared:boolean,title:string")
     )
-    unread = Warehouse().read(tables.IMPORTED_FILES, "again").filter(status="unsupported")
+    unread = Warehouse().read(IMPORTED_FILES, "again").filter(status="unsupported")
     assert {"Community.csv", "export.json", "import.sh", "load.cypher"} <= set(unread["path"])
 
 

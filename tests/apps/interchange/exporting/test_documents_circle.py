@@ -10,10 +10,11 @@ from polars.testing import assert_frame_equal
 from graphrag_dagster import export
 from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.circles import taken_in
 from support.homes import enter_home, shared_home
 from support.shared import REPOSITORY
@@ -41,7 +42,7 @@ def stated(name: str) -> pl.DataFrame:
 @pytest.mark.parametrize("to", FORMS)
 def test_entities_and_what_is_stated_of_them_come_back(to: str, coast: Path, home: Path) -> None:
     taken_in(export("coast", to, home / to).folder, to)
-    entities, relations = read(tables.IMPORTED_ENTITIES, to), read(tables.IMPORTED_RELATIONS, to)
+    entities, relations = read(IMPORTED_ENTITIES, to), read(IMPORTED_RELATIONS, to)
     before = read(tables.ENTITIES, "coast").select(ABOUT).sort(ABOUT)
     if to == "rdf":
         # All that an index has are things there, whose values are literals.

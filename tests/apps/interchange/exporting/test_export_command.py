@@ -13,9 +13,9 @@ from graphrag_dagster.apps.interchange.exporting import microsoft_project as lan
 from graphrag_dagster.apps.interchange.exporting.export_folder import atomic_export_folder
 from graphrag_dagster.apps.interchange.exporting.microsoft_project import SCHEMAS
 from graphrag_dagster.errors import ExportError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import declared_table
 from graphrag_dagster.kernel.text.citations import parse_citations
 from support.commands import Run

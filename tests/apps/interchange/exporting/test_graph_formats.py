@@ -10,7 +10,15 @@ import pytest
 
 from graphrag_dagster.apps.interchange.exporting.graph_export import export
 from graphrag_dagster.apps.interchange.exporting.neo4j_writer import SEPARATOR
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables.import_tables import (
+    IMPORTED_CLAIMS,
+    IMPORTED_COMMUNITIES,
+    IMPORTED_DOCUMENTS,
+    IMPORTED_ENTITIES,
+    IMPORTED_RELATIONS,
+    IMPORTED_REPORTS,
+    IMPORTED_TEXT_UNITS,
+)
 from support.imported import write_imported
 
 NASTY = 'a <b> & "c"\r\nd\\e\t`f`;[]\'ü\u2028'
@@ -80,24 +88,24 @@ def guest(home: Path) -> Path:
     write_imported(
         "guest",
         {
-            tables.IMPORTED_DOCUMENTS: [document | {"attributes": "{}"}],
-            tables.IMPORTED_TEXT_UNITS: [unit | {"attributes": "{}"}],
-            tables.IMPORTED_ENTITIES: [
+            IMPORTED_DOCUMENTS: [document | {"attributes": "{}"}],
+            IMPORTED_TEXT_UNITS: [unit | {"attributes": "{}"}],
+            IMPORTED_ENTITIES: [
                 entity(1, NASTY, born=1879, id="E1", **{'a:b`c/~"': [NASTY, "x"]}, big=2**63),
                 entity(2, "b", born=1.5, Born=True, id="E2", type=None, years=[1879, -1], **{":id": "x"}),
             ],
-            tables.IMPORTED_RELATIONS: [
+            IMPORTED_RELATIONS: [
                 relation(1, NASTY, "b", "knows", since=2001),
                 relation(2, NASTY, "b", "knows", since=2002),
                 relation(3, "b", "b", "`) DETACH DELETE n //"),
                 relation(4, "b", "nowhere", ""),
             ],
-            tables.IMPORTED_CLAIMS: [at | {"row": 1} | claim | {"attributes": "{}"}],
-            tables.IMPORTED_COMMUNITIES: [
+            IMPORTED_CLAIMS: [at | {"row": 1} | claim | {"attributes": "{}"}],
+            IMPORTED_COMMUNITIES: [
                 at | top | {"attributes": '{"size": 2}'},
                 at | part | {"attributes": "{}"},
             ],
-            tables.IMPORTED_REPORTS: [at | report | {"attributes": "{}"}],
+            IMPORTED_REPORTS: [at | report | {"attributes": "{}"}],
         },
     )
     return home
@@ -198,7 +206,7 @@ def test_communities_reports_and_claims_come_along(guest: Path) -> None:
 
 
 def test_what_several_rows_tell_of_one_is_not_left_out_in_silence(home: Path) -> None:
-    write_imported("guest", {tables.IMPORTED_ENTITIES: [entity(1, "b"), entity(2, "b", born=1)]})
+    write_imported("guest", {IMPORTED_ENTITIES: [entity(1, "b"), entity(2, "b", born=1)]})
     made = export("guest", "graphml", home / "out")
     assert made.files[0].rows == 1
     assert [one for one in made.lacking if one.startswith("1 row of imports.entities")]
@@ -206,7 +214,7 @@ def test_what_several_rows_tell_of_one_is_not_left_out_in_silence(home: Path) ->
 
 def test_relations_that_share_an_id_stay_apart(home: Path) -> None:
     pair = [relation(1, "a", "b", "x") | {"key": "7"}, relation(2, "a", "b", "x") | {"key": "7"}]
-    write_imported("guest", {tables.IMPORTED_RELATIONS: [*pair, relation(3, "a", "b", "y") | {"key": "8"}]})
+    write_imported("guest", {IMPORTED_RELATIONS: [*pair, relation(3, "a", "b", "y") | {"key": "8"}]})
     made = export("guest", "neo4j", home / "out")
     stated = rows(made.folder, "Entity-STATED-Entity")
     assert [(one["key:IGNORE"], one["id:string"]) for one in stated] == [

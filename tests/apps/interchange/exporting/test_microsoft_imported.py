@@ -10,7 +10,7 @@ from graphrag_dagster.apps.interchange.exporting import microsoft_project as lan
 from graphrag_dagster.apps.interchange.exporting.graph_export import export
 from graphrag_dagster.apps.interchange.exporting.microsoft_project import SCHEMAS
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
 from support.imported import write_imported
 
 RELATION: dict[str, Any] = {
@@ -71,7 +71,7 @@ def test_what_only_relations_name_is_no_entity(home: Path) -> None:
         "title": "Anna",
     }
     entity |= {"type": "PERSON", "description": "", "text_unit_keys": [], "attributes": '{"id": "E7"}'}
-    write_imported("guest", {tables.IMPORTED_ENTITIES: [entity], tables.IMPORTED_RELATIONS: rows})
+    write_imported("guest", {IMPORTED_ENTITIES: [entity], IMPORTED_RELATIONS: rows})
     made = export("guest", "microsoft", home / "out")
     entities = pl.read_parquet(made.folder / "output" / "entities.parquet")
     assert entities.select("id", "title").rows() == [("E7", "Anna")]

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 from polars.testing import assert_frame_equal
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
 from support.circles import around, said, taken_in
 
 _OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
@@ -39,10 +39,10 @@ def test_statements_come_back(to: str, graph: str, home: Path) -> None:
     around(graph, to, home)
     # GraphML says of every edge whether it is directed; Neo4j has no relationship without a type.
     out = {"graphml": ["attributes"], "neo4j": ["label", "said"]}.get(to, [])
-    before, after = (said(tables.IMPORTED_RELATIONS, name, *out) for name in (graph, "again"))
+    before, after = (said(IMPORTED_RELATIONS, name, *out) for name in (graph, "again"))
     assert before.height > 17_000
     assert_frame_equal(after, before)
-    assert said(tables.IMPORTED_ENTITIES, "again").is_empty()
+    assert said(IMPORTED_ENTITIES, "again").is_empty()
 
 
 def test_statements_of_rdf_come_back(shared_data: Path, home: Path) -> None:

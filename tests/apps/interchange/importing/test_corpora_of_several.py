@@ -7,12 +7,12 @@ import pytest
 from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.file_discovery import matches, pattern_below
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.evidence import Row
 from support.tables_of import contents
 

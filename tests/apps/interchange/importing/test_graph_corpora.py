@@ -8,18 +8,24 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_CONTEXTS, ANSWERS
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
+from graphrag_dagster.apps.interchange.tables import IMPORT_QUARANTINE
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.file_discovery import FoundFile
 from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.models.call_estimates import exactly
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_FILES
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.text.evidence import Row
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 from support.commands import Run
 from support.homes import copy_home, shared_home
 from support.shared import DATA
@@ -60,20 +66,20 @@ def folder(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "corpora" / "harbour"
 
 
-def read(table: tables.Table) -> pl.DataFrame:
+def read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "harbour")
 
 
 @pytest.mark.usefixtures("folder")
 def test_every_row_is_accounted_for_and_the_graph_is_made_of_those_that_hold() -> None:
-    account = read(tables.IMPORT_ACCOUNT).select("record", "outcome", "rows", "first_row").rows()
+    account = read(IMPORT_ACCOUNT).select("record", "outcome", "rows", "first_row").rows()
     assert sorted(account) == [
         ("relations", "duplicate", 1, 4),
         ("relations", "loop", 1, 5),
         ("relations", "malformed", 1, 6),
         ("relations", "read", 5, 2),
     ]
-    assert read(tables.IMPORT_QUARANTINE).select("path", "row", "raw").rows() == [
+    assert read(IMPORT_QUARANTINE).select("path", "row", "raw").rows() == [
         ("edges.csv", 6, ",moored_in,Port Ellery")
     ]
     triples = set(read(tables.TRIPLES).select("head", "relation", "tail").rows())
@@ -83,7 +89,7 @@ def test_every_row_is_accounted_for_and_the_graph_is_made_of_those_that_hold() -
     assert set(read(tables.ENTITIES)["title"]) == {
         *("Ada Kvist", "Bo Tarn", "Kvist Marine", "Port Ellery", "Skerry Sound")
     }
-    for unmade in (tables.TEXT_CHUNKS, tables.GLEANED_ENTITIES, tables.ALIASES, tables.TEXT_UNIT_EMBEDDINGS):
+    for unmade in (tables.TEXT_CHUNKS, GLEANED_ENTITIES, ALIASES, tables.TEXT_UNIT_EMBEDDINGS):
         assert read(unmade).is_empty()
     assert not read(tables.COMMUNITY_REPORTS).is_empty()
     measures = dict(read(tables.CORPUS_SUMMARY).filter(area="imports").select("measure", "value").rows())
@@ -197,7 +203,7 @@ def test_microsofts_texts_communities_and_reports_are_kept_or_made_anew(home: Pa
     assert not references.is_empty()
     units = read(tables.TEXT_CHUNKS)
     assert sorted(units["text"]) == sorted(pl.read_parquet(DULCE / "text_units.parquet")["text"])
-    dangling = read(tables.IMPORT_ACCOUNT).filter(outcome="dangling")["rows"].to_list()
+    dangling = read(IMPORT_ACCOUNT).filter(outcome="dangling")["rows"].to_list()
     assert dangling == [2]
     answer = Index.open("harbour").ask("Who leads the Paranormal Military Squad?", method="basic")
     assert answer.sources
@@ -325,9 +331,9 @@ def test_a_graph_without_texts_is_evaluated_in_all_conditions(folder: Path, run:
     )
     code, out, err = run("evaluate", "harbour")
     assert code == 0, out + err
-    counted = read(tables.ANSWERS).group_by("method").len()
+    counted = read(ANSWERS).group_by("method").len()
     assert dict(counted.iter_rows()) == {"C0": 2, "TS": 2, "SS": 2}
-    asked = read(tables.ANSWERS).filter(method="SS").join(read(tables.ANSWER_CONTEXTS), on="answer_id")
+    asked = read(ANSWERS).filter(method="SS").join(read(ANSWER_CONTEXTS), on="answer_id")
     assert not asked.is_empty()
 
 
@@ -344,4 +350,4 @@ def test_the_files_of_a_graph_are_looked_for_once(home: Path, monkeypatch: pytes
     import_graphs(CorpusStore(), Warehouse(), "harbour")
     assert looked == ["harbour"]
     hashed = hashlib.sha256(EDGES.encode()).hexdigest()
-    assert read(tables.IMPORTED_FILES).select("path", "sha256").rows() == [("edges.csv", hashed)]
+    assert read(IMPORTED_FILES).select("path", "sha256").rows() == [("edges.csv", hashed)]

@@ -7,11 +7,12 @@ import pytest
 
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.interchange.settings import ImportServer
+from graphrag_dagster.apps.interchange.tables import IMPORT_QUARANTINE
 from graphrag_dagster.errors import CorpusError, EndpointError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
 from support.bolt_server import BoltScript, BoltServer
 from support.commands import Run
 from support.tables_of import contents
@@ -59,7 +60,7 @@ def test_nodes_and_relations_are_taken_in_by_transactions_that_only_read(
         code, _, err = run("index", "port")
         assert code == 0, err
         assert server.script.modes == ["r", "r"]
-    entities = Warehouse().read(tables.IMPORTED_ENTITIES, "port")
+    entities = Warehouse().read(IMPORTED_ENTITIES, "port")
     assert set(entities.select("name", "type").rows()) == {
         ("Ada Kvist", "Person"),
         ("Kvist Marine", "Company"),
@@ -72,13 +73,13 @@ def test_nodes_and_relations_are_taken_in_by_transactions_that_only_read(
         "boats": ["Mouat", "Tern"],
         "labels": ["Person", "Skipper"],
     }
-    relations = Warehouse().read(tables.IMPORTED_RELATIONS, "port")
+    relations = Warehouse().read(IMPORTED_RELATIONS, "port")
     assert set(relations.select("head", "label", "tail", "weight", "outcome").rows()) == {
         ("Ada Kvist", "FOUNDED", "Kvist Marine", 2.5, "read"),
         ("Kvist Marine", "$ ->", "Port Ellery", 1.0, "read"),
         ("Kvist Marine", "MOORED_AT", "4:9", 1.0, "dangling"),
     }
-    quarantine = Warehouse().read(tables.IMPORT_QUARANTINE, "port")
+    quarantine = Warehouse().read(IMPORT_QUARANTINE, "port")
     assert quarantine["record"].to_list() == ["entities"]
     assert status_of("port").files.current_count == 0
     assert b"s3cret" not in Warehouse().file("port").read_bytes()

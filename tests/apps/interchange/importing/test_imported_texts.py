@@ -8,18 +8,17 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import check_texts
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition, levels
-from graphrag_dagster.kernel.tables import (
-    ENTITY_GROUPS,
+from graphrag_dagster.kernel.tables.import_tables import (
     IMPORTED_COMMUNITIES,
     IMPORTED_DOCUMENTS,
     IMPORTED_ENTITIES,
     IMPORTED_TEXT_UNITS,
-    RELATIONSHIP_GROUPS,
-    Table,
 )
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.tasks.task_ports import MergedDescription
 from graphrag_dagster.systems.graphrag.index.graph_communities import adopt_hierarchy
 from graphrag_dagster.systems.graphrag.index.merged_graph import merge_entities, merge_relationships
+from graphrag_dagster.systems.graphrag.tables import ENTITY_GROUPS, RELATIONSHIP_GROUPS
 
 WORDS = st.lists(st.sampled_from(["quay", "vessel", "rent", "ärger", "潮"]), min_size=1, max_size=6).map(
     " ".join

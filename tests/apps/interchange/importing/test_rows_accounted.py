@@ -7,11 +7,18 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
+from graphrag_dagster.apps.interchange.tables import IMPORT_QUARANTINE
 from graphrag_dagster.cli.commands.corpus.show_commands import account_lines
 from graphrag_dagster.errors import CorpusError, WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.import_tables import (
+    IMPORT_ACCOUNT,
+    IMPORTED_FILES,
+    IMPORTED_RELATIONS,
+    IMPORTED_REPORTS,
+)
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 
 def _folder(home: Path) -> Path:
@@ -21,7 +28,7 @@ def _folder(home: Path) -> Path:
     return folder
 
 
-def _read(table: tables.Table) -> pl.DataFrame:
+def _read(table: Table) -> pl.DataFrame:
     return Warehouse().read(table, "g")
 
 
@@ -48,7 +55,7 @@ def test_a_graph_none_of_whose_rows_can_be_used_fails_and_publishes_nothing(name
     with pytest.raises(CorpusError, match=r"no graph could be read(.|\n)*none of its \d+ rows? can be used"):
         import_graphs(CorpusStore(), Warehouse(), "g")
     with pytest.raises(WarehouseError):
-        _read(tables.IMPORT_ACCOUNT)
+        _read(IMPORT_ACCOUNT)
 
 
 @pytest.mark.parametrize("text", ["<graphml><graph/></graphml>", "<graphml/>"])
@@ -67,16 +74,16 @@ def test_a_file_of_malformed_rows_fails_beside_others_and_its_rows_count(
     )
     (folder / "b.csv").write_text("source,target\n,x\ny,\n", "utf-8")
     import_graphs(CorpusStore(), Warehouse(), "g")
-    account = _read(tables.IMPORT_ACCOUNT)
+    account = _read(IMPORT_ACCOUNT)
     assert dict(account.group_by("path").agg(pl.sum("rows")).iter_rows()) == {"a.csv": 5, "b.csv": 2}
-    files = {row["path"]: row for row in _read(tables.IMPORTED_FILES).to_dicts()}
+    files = {row["path"]: row for row in _read(IMPORTED_FILES).to_dicts()}
     assert files["b.csv"]["status"] == "failed"
     assert files["b.csv"]["reason"] == (
         "none of its 2 rows can be used, the first of them row 2: its head (source) is blank"
     )
     assert files["a.csv"]["incomplete"]
     assert "1 of its 5 rows" in files["a.csv"]["reason"]
-    assert _read(tables.IMPORT_QUARANTINE).height == 3
+    assert _read(IMPORT_QUARANTINE).height == 3
     told = "\n".join(map(str, account_lines(account)))
     assert "7 rows of graphs: 1 read + 1 read after a repair + 1 repeated + " in told
     assert "+ 1 leading to where they begin + 3 put aside" in told
@@ -108,7 +115,7 @@ def _microsoft(folder: Path) -> None:
 def test_reports_and_communities_that_are_nowhere_are_counted_with_their_reasons(home: Path) -> None:
     _microsoft(_folder(home))
     import_graphs(CorpusStore(), Warehouse(), "g")
-    account = _read(tables.IMPORT_ACCOUNT)
+    account = _read(IMPORT_ACCOUNT)
     told = {(row["record"], row["outcome"]): (row["rows"], row["reason"]) for row in account.to_dicts()}
     assert told["communities", "read"][0] == 1
     assert told["communities", "dangling"] == (2, "it has no member that is not in a community before it")
@@ -117,7 +124,7 @@ def test_reports_and_communities_that_are_nowhere_are_counted_with_their_reasons
     )  # fmt: skip
     assert told["reports", "duplicate"] == (1, "a row before it is a report of the same community")
     assert told["reports", "repaired"][0] == 1
-    assert max(_read(tables.IMPORTED_REPORTS)["rating"]) == 10
+    assert max(_read(IMPORTED_REPORTS)["rating"]) == 10
 
 
 def test_ends_are_found_by_numbers_however_written_and_by_titles_that_are_unique(home: Path) -> None:
@@ -130,7 +137,7 @@ def test_ends_are_found_by_numbers_however_written_and_by_titles_that_are_unique
         "source,target,n\n" + "".join(f"One,{end},{place}\n" for place, end in enumerate(ends)), "utf-8"
     )
     import_graphs(CorpusStore(), Warehouse(), "g")
-    relations = _read(tables.IMPORTED_RELATIONS).sort("row").select("tail", "outcome").rows()
+    relations = _read(IMPORTED_RELATIONS).sort("row").select("tail", "outcome").rows()
     assert relations == [
         ("One", "loop"),
         ("One", "loop"),
@@ -153,5 +160,5 @@ def test_reports_of_nano_graphrag_count_by_their_communities(home: Path) -> None
     reports = {"0": {"level": 0, "nodes": ["A", "B"]}, "1": {"level": 1, "nodes": ["Z"]}, "2": {"level": "x"}}
     (folder / "kv_store_community_reports.json").write_text(json.dumps(reports), "utf-8")
     import_graphs(CorpusStore(), Warehouse(), "g")
-    account = _read(tables.IMPORT_ACCOUNT).filter(record="reports")
+    account = _read(IMPORT_ACCOUNT).filter(record="reports")
     assert dict(account.select("outcome", "rows").iter_rows()) == {"read": 1, "dangling": 1, "malformed": 1}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.kernel.questions.context.context_units import without_record_words
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.finding import PassageVectors
-from graphrag_dagster.kernel.tables import (
+from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITIES,
     COMMUNITY_LEVELS,
     COMMUNITY_REPORTS,
@@ -17,13 +17,12 @@ from graphrag_dagster.kernel.tables import (
     DOCUMENT_PERIODS,
     DOCUMENTS,
     ENTITIES,
-    IMPORTED_ENTITIES,
-    IMPORTED_RELATIONS,
     RELATIONSHIPS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
     TEXT_CHUNKS,
 )
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_ENTITIES, IMPORTED_RELATIONS
 from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.evidence import Row
 from graphrag_dagster.kernel.text.markup_spans import Span

@@ -11,9 +11,14 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.import_tables import (
+    IMPORT_ACCOUNT,
+    IMPORTED_ENTITIES,
+    IMPORTED_FILES,
+    IMPORTED_RELATIONS,
+)
 from support.graphs import read_folder
 from support.homes import enter_home
 
@@ -650,10 +655,10 @@ def taken_in(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame
         (corpus / "corpus.yaml").write_text("kind: graph\n", "utf-8")
         import_graphs(CorpusStore(), Warehouse(), "tools")
         wanted = (
-            tables.IMPORTED_ENTITIES,
-            tables.IMPORTED_RELATIONS,
-            tables.IMPORT_ACCOUNT,
-            tables.IMPORTED_FILES,
+            IMPORTED_ENTITIES,
+            IMPORTED_RELATIONS,
+            IMPORT_ACCOUNT,
+            IMPORTED_FILES,
         )
         return {one.name: Warehouse().read(one, "tools") for one in wanted}
 

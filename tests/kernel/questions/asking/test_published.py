@@ -7,9 +7,9 @@ import pytest
 from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import QuestionError, WarehouseError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish, published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.corpora import write_corpus
 
 

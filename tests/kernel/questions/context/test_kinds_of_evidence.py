@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_CITATIONS
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.questions.context.citing import CitedText, cite
 from graphrag_dagster.kernel.questions.context.context_rows import LocalUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
 from graphrag_dagster.kernel.text.evidence import Passage, Triple, Words
 from support.index_frames import DOCUMENT, filled, index_of
@@ -81,7 +82,7 @@ def test_a_citation_has_its_words_as_a_row_and_no_words_of_a_triple(index: Index
     (triple,) = cited(index).sources
     words = Source(2, "source", "u", "Doc", evidence=PASSAGE.words(0, 8), similarity=1.0)
     rows.add(0, "Why?", "local", Answer("Why?", "local", None, "So [1][2].", "llm", sources=(triple, words)))
-    frame = tables.ANSWER_CITATIONS.frame(rows.rows()[3])
+    frame = ANSWER_CITATIONS.frame(rows.rows()[3])
     columns = ("record_id", "text_unit_id", "document_id", "start_char", "end_char", "quotation")
     assert frame.select(columns).rows() == [
         ("t1", None, None, None, None, None),

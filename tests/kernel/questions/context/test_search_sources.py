@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.citing import cite
 from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Layout, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
 from support.index_frames import DOCUMENT, index_of

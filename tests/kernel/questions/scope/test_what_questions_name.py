@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, PassagesById
 from graphrag_dagster.kernel.questions.scope.course_of_time import course_of, in_course
 from graphrag_dagster.kernel.questions.scope.document_names import numbered_in
 from graphrag_dagster.kernel.questions.scope.favoured_documents import LIKELY, NAMED
 from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
 from graphrag_dagster.kernel.retrieval.ranking import rank_by_score
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.index_frames import filled, index_of_texts
 from support.scoped_index import of_documents, titled
 

@@ -9,7 +9,8 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import GLEANED_ENTITIES, UNIT_LEDGER
+from graphrag_dagster.kernel.tables.core_tables import UNIT_LEDGER
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 
 
 def results(settings: CorpusSettings) -> dict[str, dg.AssetCheckResult]:

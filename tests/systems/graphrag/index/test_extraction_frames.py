@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.task_ports import (
     ClaimInstance,
     EntityInstance,
@@ -21,6 +21,7 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     resolve_dangling,
     with_claims,
 )
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, QUARANTINE
 
 VELL = EntityInstance("VELL", "Vell", "PERSON", "Vell met Holt.", spans=(Span(0, 4),))
 HOLT = EntityInstance("HOLT", "Holt", "PERSON", "Vell met Holt.", round=1)
@@ -44,11 +45,11 @@ BAD = UnitExtraction("u3", "quarantined", reason="no JSON", quarantined=(REPLY,)
 
 def validated(frames: ExtractionFrames) -> dict[str, pl.DataFrame]:
     return {
-        "gleaned_entities": tables.GLEANED_ENTITIES.validated(frames.entities),
-        "gleaned_relationships": tables.GLEANED_RELATIONSHIPS.validated(frames.relationships),
+        "gleaned_entities": GLEANED_ENTITIES.validated(frames.entities),
+        "gleaned_relationships": GLEANED_RELATIONSHIPS.validated(frames.relationships),
         "claims": tables.CLAIMS.validated(frames.claims),
         "unit_ledger": tables.UNIT_LEDGER.validated(frames.ledger),
-        "quarantine": tables.QUARANTINE.validated(frames.quarantine),
+        "quarantine": QUARANTINE.validated(frames.quarantine),
     }
 
 

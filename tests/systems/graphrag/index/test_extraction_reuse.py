@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.assets.step_assets import ASSETS
 from graphrag_dagster.component import compose
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.code_versions import begin_replacing
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tasks.task_ports import (
     ClaimInstance,
@@ -34,6 +34,13 @@ from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
     extract_new,
     reusable_extraction,
     state_of,
+)
+from graphrag_dagster.systems.graphrag.tables import (
+    EXTRACTION_STATE,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    TYPINGS,
 )
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint
@@ -281,16 +288,16 @@ def test_what_decides_the_result_decides_reuse(
     chunks = chunks_of(["a", "b"])
     frames = made(chunks)
     declared = (
-        tables.GLEANED_ENTITIES,
-        tables.GLEANED_RELATIONSHIPS,
+        GLEANED_ENTITIES,
+        GLEANED_RELATIONSHIPS,
         tables.CLAIMS,
         tables.UNIT_LEDGER,
-        tables.QUARANTINE,
-        tables.TYPINGS,
+        QUARANTINE,
+        TYPINGS,
     )
     for table, name in zip(declared, TABLES, strict=True):
         warehouse.write(table, "coast", getattr(frames, name))
-    warehouse.write(tables.EXTRACTION_STATE, "coast", plain)
+    warehouse.write(EXTRACTION_STATE, "coast", plain)
     found, _ = reusable_extraction(warehouse, "coast", CorpusSettings(), plain, set)
     assert found is not None
     assert same(extract_new(chunks, found, made).frames, frames)
@@ -389,8 +396,8 @@ def test_processes_do_not_matter_and_a_folder_is_known_by_its_files(tmp_path: Pa
 
 def test_a_run_that_was_killed_while_writing_is_not_relied_on(home: Path, corpus: Path) -> None:
     before, warehouse = extracted(home), warehouse_of(home)
-    begin_replacing(warehouse, "coast", tables.EXTRACTION_STATE)
-    some = warehouse.read(tables.GLEANED_ENTITIES, "coast").head(2)
-    warehouse.write(tables.GLEANED_ENTITIES, "coast", some)
+    begin_replacing(warehouse, "coast", EXTRACTION_STATE)
+    some = warehouse.read(GLEANED_ENTITIES, "coast").head(2)
+    warehouse.write(GLEANED_ENTITIES, "coast", some)
     assert index(home) == (0, "no finished previous result")
     assert extracted(home) == before

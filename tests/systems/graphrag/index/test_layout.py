@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.graphrag.index.community_detection import cluster
 from graphrag_dagster.systems.graphrag.index.force_layout import Repulsion, layout_cold
 from graphrag_dagster.systems.graphrag.index.graph_layout import GraphLayout, arrange, previous_layout
@@ -22,6 +22,7 @@ from graphrag_dagster.systems.graphrag.index.layout_bodies import (
     push_apart,
     separate_coincident,
 )
+from graphrag_dagster.systems.graphrag.tables import LAYOUT_STATE
 
 Frames = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 Edge = tuple[int, int, float]
@@ -71,7 +72,7 @@ def same(one: GraphLayout, other: GraphLayout) -> bool:
 def sound(layout: GraphLayout, entities: pl.DataFrame) -> None:
     """Check what holds of every layout: a finite place of its own for each entity, the declared tables."""
     tables.LAYOUT.validated(layout.places)
-    tables.LAYOUT_STATE.validated(layout.state)
+    LAYOUT_STATE.validated(layout.state)
     assert layout.places["entity_id"].to_list() == sorted(entities["entity_id"])
     assert np.isfinite(places(layout)).all()
     assert len(np.unique(places(layout), axis=0)) == len(entities)

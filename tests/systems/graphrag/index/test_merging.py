@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup, MergedDescription
 from graphrag_dagster.systems.graphrag.index.merged_graph import (
     description_groups,
@@ -11,6 +11,8 @@ from graphrag_dagster.systems.graphrag.index.merged_graph import (
     merge_entities,
     merge_relationships,
 )
+from graphrag_dagster.systems.graphrag.tables import CLAIM_GROUPS, RELATIONSHIP_GROUPS
+from graphrag_dagster.systems.graphrag.tables import ENTITY_GROUPS as ENTITY_GROUPS_TABLE
 
 
 def entity(name: str, descriptions: list[str]) -> dict[str, object]:
@@ -37,10 +39,10 @@ def relation(source: str, target: str, descriptions: list[str]) -> dict[str, obj
     }
 
 
-ENTITY_GROUPS = tables.ENTITY_GROUPS.frame(
+ENTITY_GROUPS = ENTITY_GROUPS_TABLE.frame(
     [entity("MILL", ["A mill.", "Burnt down."]), entity("HARBOUR", ["A harbour."]), entity("ISLE", [])]
 )
-RELATION_GROUPS = tables.RELATIONSHIP_GROUPS.frame(
+RELATION_GROUPS = RELATIONSHIP_GROUPS.frame(
     [relation("HARBOUR", "MILL", ["Ships flour."]), relation("HARBOUR", "ISLE", ["Ferry.", "Cable."])]
 )
 MERGED = [
@@ -64,7 +66,7 @@ def test_groups_go_to_the_merger_in_the_order_of_the_rows() -> None:
 
 def test_claims_are_one_by_subject_object_and_type() -> None:
     about = [("MILL", "", "FIRE", ["It burnt.", "Burnt down."]), ("ISLE", "MILL", "SALE", ["Sold."])]
-    groups = tables.CLAIM_GROUPS.frame(
+    groups = CLAIM_GROUPS.frame(
         [
             {
                 "subject": subject, "object": other, "type": kind, "status": "TRUE", "start_date": "1990",

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     Hierarchy,
@@ -17,6 +16,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
 )
 from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.graph.undirected_graph import modularity, network
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.graphrag.index import community_detection
 from graphrag_dagster.systems.graphrag.index.community_detection import (
     QUALITY,
@@ -24,6 +24,7 @@ from graphrag_dagster.systems.graphrag.index.community_detection import (
     CommunityClustering,
     cluster,
 )
+from graphrag_dagster.systems.graphrag.tables import CLUSTERING_STATE, COLD_START_EDGES
 
 Edge = tuple[str, str, float]
 
@@ -115,8 +116,8 @@ def test_the_first_clustering_is_that_of_a_cold_start() -> None:
     assert begun == Begun("cold", "first clustering")
     assert made.hierarchy.communities.equals(plain.communities)
     assert made.hierarchy.members.equals(plain.members)
-    tables.CLUSTERING_STATE.validated(made.state)
-    assert tables.COLD_START_EDGES.validated(made.cold_start_edges).height == edges.height
+    CLUSTERING_STATE.validated(made.state)
+    assert COLD_START_EDGES.validated(made.cold_start_edges).height == edges.height
 
 
 def test_an_unchanged_graph_keeps_everything() -> None:

@@ -5,14 +5,21 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Finding, Quote, ReportRequest, WrittenReport
 from graphrag_dagster.kernel.text.citations import Citation
 from graphrag_dagster.systems.graphrag.reports.report_building import ReportFrames, build_reports
 from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import (
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    REPORT_CONTEXT_ROWS,
+    REPORT_CONTEXTS,
+)
 from support.report_graphs import Counted, Graph, build_graph, tables_of, words_of
 
 PAIRS = ["ab", "ac", "bc", "cd", "de", "df", "ef", "xy"]
@@ -102,9 +109,9 @@ def corpus(graph: Graph, before: str = "") -> dict[str, pl.DataFrame]:
         records.append({"instance_id": f"r{number}", **unit, **stated, "spans": spans})
     return {
         "text_chunks": tables.TEXT_CHUNKS.frame(units),
-        "gleaned_entities": tables.GLEANED_ENTITIES.frame(mentions),
-        "gleaned_relationships": tables.GLEANED_RELATIONSHIPS.frame(records),
-        "aliases": tables.ALIASES.empty(),
+        "gleaned_entities": GLEANED_ENTITIES.frame(mentions),
+        "gleaned_relationships": GLEANED_RELATIONSHIPS.frame(records),
+        "aliases": ALIASES.empty(),
     }
 
 
@@ -121,8 +128,8 @@ def test_communities_that_fit_are_written_in_one_batch(graph: Graph) -> None:
     tables.COMMUNITY_REPORTS.validated(made.reports)
     tables.REPORT_FINDINGS.validated(made.findings)
     tables.REPORT_REFERENCES.validated(made.references)
-    tables.REPORT_CONTEXTS.validated(made.contexts)
-    tables.REPORT_CONTEXT_ROWS.validated(made.context_rows)
+    REPORT_CONTEXTS.validated(made.contexts)
+    REPORT_CONTEXT_ROWS.validated(made.context_rows)
     assert made.contexts["complete"].all()
     assert dict(made.contexts.select("report_id", "entities").rows()) == {"p": 6, "q": 2, "l": 3, "r": 3}
 
@@ -250,7 +257,7 @@ def test_no_communities_no_reports(graph: Graph) -> None:
     made = build(empty, QuotingWriter())
     assert made.reports.is_empty()
     tables.REPORT_REFERENCES.validated(made.references)
-    tables.REPORT_CONTEXT_ROWS.validated(made.context_rows)
+    REPORT_CONTEXT_ROWS.validated(made.context_rows)
 
 
 def test_a_writer_that_loses_reports_is_refused(graph: Graph) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from test_build import QuotingWriter, corpus
 
 from graphrag_dagster.engines.extractive.extractive_report_writer import OUTSIDE, ExtractiveReportWriter
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.tables import CONTEXT_NODES as TABLE
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES as TABLE
 from graphrag_dagster.kernel.tasks.task_ports import ReportWriter
 from graphrag_dagster.systems.graphrag.reports.context_node_section import ContextNodes, attached_nodes
 from graphrag_dagster.systems.graphrag.reports.context_packing import Packer

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from test_build import PAIRS, TREE, QuotingWriter, corpus
 
-from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import Finding, ReportRequest, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
 from support.report_graphs import Counted, build_graph, tables_of, words_of

@@ -11,10 +11,9 @@ from test_build import PAIRS, TREE, QuotingWriter, corpus
 from test_context_nodes import taken
 
 from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
-from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
 from graphrag_dagster.systems.graphrag.reports.report_reuse import (
@@ -24,6 +23,7 @@ from graphrag_dagster.systems.graphrag.reports.report_reuse import (
     report_from_json,
 )
 from graphrag_dagster.systems.graphrag.reports.report_tables import ReportFrames
+from graphrag_dagster.systems.graphrag.tables import WRITTEN_REPORTS
 from support.report_graphs import Counted, Graph, build_graph, tables_of, words_of
 
 SOME = ["ab", "bc", "de", "xy"]
@@ -81,7 +81,7 @@ def build(
 
 
 def kept_of(made: ReportFrames) -> dict[str, EarlierReport]:
-    tables.WRITTEN_REPORTS.validated(made.written)
+    WRITTEN_REPORTS.validated(made.written)
     return earlier_reports(made.written, made.reports, made.contexts, made.context_rows)
 
 

@@ -1,13 +1,15 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tasks.task_ports import Quote, SupportingSentence
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.reports.context_packing import Packer
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext, index_elements
 from graphrag_dagster.systems.graphrag.reports.report_evidence import EvidenceIndex
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES, GLEANED_RELATIONSHIPS
 from support.report_graphs import Counted, build_graph, words_of
 
 DOCUMENT = "A built B in May. Then B lost its roof. C saw A leave. D waited for A and B until dawn."
@@ -85,9 +87,9 @@ def index(
     made = graph()
     read = {
         tables.TEXT_CHUNKS: chunks,
-        tables.GLEANED_ENTITIES: tables.GLEANED_ENTITIES.frame(mentions),
-        tables.GLEANED_RELATIONSHIPS: tables.GLEANED_RELATIONSHIPS.frame(records),
-        tables.ALIASES: tables.ALIASES.empty(),
+        GLEANED_ENTITIES: GLEANED_ENTITIES.frame(mentions),
+        GLEANED_RELATIONSHIPS: GLEANED_RELATIONSHIPS.frame(records),
+        ALIASES: ALIASES.empty(),
     }
     numbers = {
         "entity": dict(made.entities.select("entity_id", "human_readable_id").iter_rows()),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition, levels
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
 ROOT = Path(__file__).parents[4]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution import name_pairs
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
@@ -14,6 +14,8 @@ from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
     resolve_corpus,
     unresolved_frames,
 )
+from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES, CANDIDATES, DECISIONS
+from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 
 Corpus = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
@@ -60,7 +62,7 @@ def corpus(texts: dict[str, str], found: list[tuple[str, str, str]], *, overlap:
                         }
                     )
     return (
-        tables.GLEANED_ENTITIES.frame(mentions),
+        GLEANED_ENTITIES.frame(mentions),
         tables.TEXT_CHUNKS.frame(units),
         tables.DOCUMENTS.frame(documents),
     )
@@ -72,9 +74,9 @@ def entities(made: ResolutionFrames) -> dict[tuple[str, str], str]:
 
 def assert_same(one: ResolutionFrames, other: ResolutionFrames) -> None:
     for name, table in (
-        ("candidates", tables.CANDIDATES),
-        ("decisions", tables.DECISIONS),
-        ("aliases", tables.ALIASES),
+        ("candidates", CANDIDATES),
+        ("decisions", DECISIONS),
+        ("aliases", ALIASES),
     ):
         assert table.validated(getattr(one, name)).equals(table.validated(getattr(other, name)))
 
@@ -142,9 +144,9 @@ def test_tables_say_who_a_name_is_and_why() -> None:
     word = NameRuling("same", ("Dunmarrow", "Dun"), identity="k1", who="Ada", when="2024-01-01T00:00:00Z")
     made = resolve_corpus(*given_rows, Decisions([word]))
     for table, frame in (
-        (tables.CANDIDATES, made.candidates),
-        (tables.DECISIONS, made.decisions),
-        (tables.ALIASES, made.aliases),
+        (CANDIDATES, made.candidates),
+        (DECISIONS, made.decisions),
+        (ALIASES, made.aliases),
     ):
         table.validated(frame)
     assert entities(made) == {
@@ -172,7 +174,7 @@ def test_a_word_about_one_document_holds_there_alone() -> None:
 def test_without_resolution_every_name_is_an_entity() -> None:
     given_rows = corpus({"a": TEXT}, [("a", name, "PERSON") for name in ("Bethia Mouat", "Mouat")])
     made = unresolved_frames(*given_rows)
-    tables.ALIASES.validated(made.aliases)
+    ALIASES.validated(made.aliases)
     assert entities(made) == {("a", name): name for name in ("BETHIA MOUAT", "MOUAT")}
     assert made.candidates.is_empty()
     assert made.decisions.is_empty()

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.resolved_names import decisions_on
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
 from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
@@ -24,6 +24,7 @@ from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
     entities_of,
     open_questions,
 )
+from graphrag_dagster.systems.graphrag.resolution.tables import DECISIONS
 from support.named import Texts, frames_of
 
 
@@ -43,7 +44,7 @@ def unused(found: ResolutionFrames) -> list[str]:
 
 
 def stored_decisions(found: ResolutionFrames) -> pl.DataFrame:
-    return found.decisions.cast(tables.DECISIONS.types())
+    return found.decisions.cast(DECISIONS.types())
 
 
 def people(*names: str) -> list[tuple[str, str]]:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from dagster import AssetKey
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.systems.graphrag.resolution.tables import DECISIONS
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.scripted_names import pairs_in, ruling_reply
@@ -57,7 +59,7 @@ def asked(server: ScriptedEndpoint) -> list[list[tuple[str, str]]]:
 
 
 def decided() -> dict[tuple[str, str], tuple[str, str]]:
-    rows = Warehouse().read(tables.DECISIONS, "names").select("one", "other", "verdict", "decided_by")
+    rows = Warehouse().read(DECISIONS, "names").select("one", "other", "verdict", "decided_by")
     return {(one, other): (verdict, by) for one, other, verdict, by in rows.iter_rows()}
 
 
@@ -67,7 +69,7 @@ def entities() -> set[str]:
 
 def told() -> dict[str, Any]:
     with instance() as records:
-        made = records.get_latest_materialization_event(AssetKey(tables.DECISIONS.asset_key))
+        made = records.get_latest_materialization_event(AssetKey(DECISIONS.asset_key))
     assert made is not None
     assert made.asset_materialization is not None
     return {name: one.value for name, one in made.asset_materialization.metadata.items()}
@@ -96,7 +98,7 @@ def test_what_a_model_says_decides_and_is_asked_once(run: Run, home: Path) -> No
         assert counts.items() <= told().items()
         assert told()["model_calls"] == 3, "two calls and the small question before them"
         assert summary()["pairs ruled by a model"] == 3
-        used = Warehouse().read(tables.MODEL_USAGE, "names")
+        used = Warehouse().read(MODEL_USAGE, "names")
         assert set(used.select("asset", "task").iter_rows()) == {
             ("resolution", "probe"),
             ("resolution", "judge_names"),
@@ -157,7 +159,7 @@ def test_names_of_one_document_are_asked_about_once(run: Run, home: Path) -> Non
         code, _, err = run("index", "names")
         assert code == 0, err
         assert asked(server) == [[SHIPPING]]
-        verdicts = Warehouse().read(tables.DECISIONS, "names").select("document_id", "verdict", "decided_by")
+        verdicts = Warehouse().read(DECISIONS, "names").select("document_id", "verdict", "decided_by")
         assert verdicts["document_id"].null_count() == 1
         assert set(verdicts.drop("document_id").iter_rows()) == {("ask", "model")}
         assert told()["asked"] == 1
@@ -207,7 +209,7 @@ def test_nonsense_leaves_pairs_open_is_told_and_asked_again(run: Run, home: Path
         assert decided()[BETHIA] == ("merge", "model")
         assert (told()["problems"], told()["asked"]) == (1, 3)
         assert summary()["pairs with a problem"] == 1
-        problems = Warehouse().read(tables.DECISIONS, "names")["problem"].drop_nulls().to_list()
+        problems = Warehouse().read(DECISIONS, "names")["problem"].drop_nulls().to_list()
         assert problems[0].startswith("no usable reply of the model: ")
         sane, before = True, len(asked(server))
         code, _, err = run("index", "names")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.settings.search_settings import LocalShares
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.graphrag.search.local_search import local_context
 from support.index_frames import filled, index_of
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.import_tables import IMPORTED_RELATIONS
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.index_frames import filled
 
 #: Path, row, date, metadata, text, entities.
@@ -60,8 +62,8 @@ RELATIONS = ["c opposes t", "r bought_by t", "t pays_for r"]
 CLAIMS = [("t", "TRUE"), ("t", "SUSPECTED"), ("c", "TRUE")]
 
 
-def filled_tables() -> dict[tables.Table, list[dict[str, Any]]]:
-    rows: dict[tables.Table, list[dict[str, Any]]] = {table: [] for table in all_tables()}
+def filled_tables() -> dict[Table, list[dict[str, Any]]]:
+    rows: dict[Table, list[dict[str, Any]]] = {table: [] for table in all_tables()}
     units: dict[str, list[str]] = {letter: [] for letter in NAMES}
     for number, (path, row, day, metadata, text, letters) in enumerate(PAPERS):
         own = {"human_readable_id": number, "document_id": f"d{number}", "text": text}
@@ -104,9 +106,7 @@ def filled_tables() -> dict[tables.Table, list[dict[str, Any]]]:
         rows[tables.TRIPLES].append(
             {"triple_id": f"r{number}", "head_id": head, "tail_id": tail, "strength": 3.0 - number, **stated}
         )
-        rows[tables.IMPORTED_RELATIONS].append(
-            {"path": "ties.csv", "row": number, "outcome": "read", **stated}
-        )
+        rows[IMPORTED_RELATIONS].append({"path": "ties.csv", "row": number, "outcome": "read", **stated})
     documents = filled(tables.DOCUMENTS, rows[tables.DOCUMENTS])
     rows[tables.DOCUMENT_METADATA] = metadata_of(documents).to_dicts()
     rows[tables.DOCUMENT_PERIODS] = periods_of(documents).to_dicts()

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.tables import core_tables as tables
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
 from support.modelled import write_modelled

@@ -171,3 +171,5 @@ ANSWER_CITATIONS = Table(
         column("row", "VARCHAR", "The cited row as JSON: table, key and values", nullable=True),
     ),
 )
+
+TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_STATEMENTS, ANSWER_CITATIONS)
