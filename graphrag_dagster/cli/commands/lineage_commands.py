@@ -154,56 +154,31 @@ def _count_table(found: Impact) -> Frame:
         ("at most written again: descriptions", None, counts["descriptions_again"], None),
         ("at most written again: reports", None, counts["reports_again"], None),
     ]
-    return Frame(pl.DataFrame(rows, ("", "gone", "less", "of"), orient="row"))
+    return Frame(pl.DataFrame(rows, ("rows", "gone", "less", "of"), orient="row"))
 
 
 def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
-    entities, relationships = found.entities, found.relationships
-    ends = pl.format("{} – {}", "source", "target")
-    kept = ~pl.col("gone")
+    entities, relationships, kept = found.entities, found.relationships, ~pl.col("gone")
+    ends = pl.format("{} – {}", "source", "target").alias("relationship")
+    after = ("instances", "instances_after", "redescribed")
     shown = [
         pl.when(pl.col(kind) > 0).then(pl.format(f"{kind} {{}}", kind)).alias("shown")
         for kind in ("entities", "relationships", "claims", "reports", "degrees")
     ]
-    yield "entities that go", entities.filter("gone").select("title", "type", "instances", "entity_id")
-    yield (
-        "entities with fewer instances",
-        entities.filter(kept).select("title", "instances", "instances_after", "redescribed", "entity_id"),
+    yield "entities that go", entities.filter("gone")["title", "type", "instances", "entity_id"]
+    yield "entities with fewer instances", entities.filter(kept)["title", *after, "entity_id"]
+    yield "relationships that go", relationships.filter("gone").select(ends, "weight", "relationship_id")
+    lighter = relationships.filter(kept).select(
+        ends, "weight", "weight_after", "redescribed", "relationship_id"
     )
-    yield (
-        "relationships that go",
-        relationships.filter("gone").select(
-            relationship=ends, weight="weight", relationship_id="relationship_id"
-        ),
-    )
-    yield (
-        "relationships that lose weight",
-        relationships.filter(kept).select(
-            ends.alias("relationship"), "weight", "weight_after", "redescribed", "relationship_id"
-        ),
-    )
-    yield "claims that go", found.claims.filter("gone").select("description", "claim_id")
-    yield (
-        "claims with fewer instances",
-        found.claims.filter(kept).select(
-            "description", "instances", "instances_after", "redescribed", "claim_id"
-        ),
-    )
-    yield (
-        "communities that lose members",
-        found.communities.select("level", "size", "size_after", "title", "community_id"),
-    )
-    yield (
-        "reports that show any of it",
-        found.reports.select(
-            "level", "title", pl.concat_str(shown, separator=", ", ignore_nulls=True), "report_id"
-        ),
-    )
-    yield (
-        "summaries that tell of it",
-        found.summaries.select("title", "engine", "triples", "lost", "community_id"),
-    )
-    yield (
-        "answers that cite it or were shown it",
-        found.answers.select("question", "method", "citations", "shown", "answer_id"),
-    )
+    yield "relationships that lose weight", lighter
+    yield "claims that go", found.claims.filter("gone")["description", "claim_id"]
+    yield "claims with fewer instances", found.claims.filter(kept)["description", *after, "claim_id"]
+    smaller = found.communities["level", "size", "size_after", "title", "community_id"]
+    yield "communities that lose members", smaller
+    told = pl.concat_str(shown, separator=", ", ignore_nulls=True)
+    yield "reports that show any of it", found.reports.select("level", "title", told, "report_id")
+    summaries = found.summaries["title", "engine", "triples", "lost", "community_id"]
+    yield "summaries that tell of it", summaries
+    answers = found.answers["question", "method", "citations", "shown", "answer_id"]
+    yield "answers that cite it or were shown it", answers
