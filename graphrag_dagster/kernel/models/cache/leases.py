@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIFE = 20.0
 _BEATS = 5
 _CLEARED = 3600.0
-#: Seconds between two looks at what another process asks for: more each time.
+#: Seconds between two looks at what others ask for, or whether a database is back: more each time.
 _SOON, _LATE, _LONGER = 0.02, 1.0, 1.5
 _SOME = 500
 #: What may be there of a key.
@@ -181,7 +181,7 @@ class Leases:
 
 
 def pauses_of_waiting() -> Iterator[float]:
-    """Yield the seconds between two looks at what another process asks for."""
+    """Yield the seconds between two looks at what others ask for, or whether a database is back."""
     pause = _SOON
     while True:
         yield pause * _jitter.uniform(0.7, 1.0)

@@ -9,7 +9,6 @@ whether it had come through.
 from __future__ import annotations
 
 import logging
-import random
 import re
 import time
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.models.cache.cache_schema import SHARING, TABLES, VERSION, CacheFileError, Write
+from graphrag_dagster.kernel.models.cache.leases import pauses_of_waiting
 
 try:
     import psycopg
@@ -46,8 +46,6 @@ _CONNECTING: dict[str, Any] = {
     "keepalives_count": 4,
     "tcp_user_timeout": 40_000,
 }
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
-_jitter = random.SystemRandom()
 #: Seconds for which one that was away for so long is not tried again.
 _GIVEN_UP = 5.0
 #: Milliseconds that deleted rows are waited for which others read.
@@ -137,7 +135,7 @@ class PostgresBackend:
         """Do all of it, or nothing; where the connection breaks, do it anew unless it had come through."""
         self._serial += 1
         made: list[T] = []
-        pauses = _pauses()
+        pauses = pauses_of_waiting()
         tried = False
         while True:
             try:
@@ -220,7 +218,7 @@ class PostgresBackend:
     def _run(self, action: Callable[[psycopg.Connection], T]) -> T:
         if self._in_transaction:
             return action(self._raw)
-        pauses = _pauses()
+        pauses = pauses_of_waiting()
         while True:
             try:
                 made = action(self._open())
@@ -340,11 +338,3 @@ class PostgresBackend:
                 f"version of graphrag-dagster reads format {VERSION} only; install the version that made it "
                 "on all machines, or use another database"
             )
-
-
-def _pauses() -> Iterator[float]:
-    """Yield the seconds between two tries to reach a database that is away."""
-    pause = _FIRST_PAUSE
-    while True:
-        yield pause * _jitter.uniform(0.5, 1.0)
-        pause = min(2 * pause, _LONGEST_PAUSE)
