@@ -106,6 +106,9 @@ def make_shard(assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> 
     try:
         with listening(messages):
             made = _work(assignment, factory)(rows)
+        # The step reads the account once it has the rows: what waits to be written is written before.
+        with assignment.memory.database().reading():
+            pass
         staging = assignment.staging
         return ShardResult(
             {name: staging.put(frame) for name, frame in made.items()} if staging else made, messages.said

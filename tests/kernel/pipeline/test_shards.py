@@ -116,6 +116,16 @@ def test_many_shards_make_the_same_tables_and_send_each_prompt_once(
     assert not Warehouse().staging("coast").root.exists()
 
 
+@pytest.mark.long
+def test_what_processes_have_spent_is_in_the_account_of_the_step(
+    homes: Homes, endpoint: ScriptedEndpoint
+) -> None:
+    homes.made(endpoint, "shards: 1")
+    spent = told_of("extraction")
+    homes.made(endpoint, "shards: 2, backend: processes")
+    assert told_of("extraction") == spent
+
+
 class Seen(Listener):
     """The steps of each stage, and what was said."""
 
