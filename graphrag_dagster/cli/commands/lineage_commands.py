@@ -154,36 +154,27 @@ def _count_table(found: Impact) -> Frame:
         ("at most written again: descriptions", None, counts["descriptions_again"], None),
         ("at most written again: reports", None, counts["reports_again"], None),
     ]
-    return Frame(pl.DataFrame(rows, ("", "gone", "less", "of"), orient="row"))
+    return Frame(pl.DataFrame(rows, ("rows", "gone", "less", "of"), orient="row"))
 
 
 def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
-    entities, relationships = found.entities, found.relationships
-    ends = pl.format("{} – {}", "source", "target")
-    kept = ~pl.col("gone")
-    units = ("text_units", "text_units_after")
-    yield "entities that go", entities.filter("gone").select("title", "type", "text_units", "entity_id")
-    yield "entities in fewer text units", entities.filter(kept).select("title", *units, "entity_id")
-    yield (
-        "relationships that go",
-        relationships.filter("gone").select(ends.alias("relationship"), "text_units", "relationship_id"),
+    entities, relationships, kept = found.entities, found.relationships, ~pl.col("gone")
+    ends, units = (
+        pl.format("{} – {}", "source", "target").alias("relationship"),
+        ("text_units", "text_units_after"),
     )
-    yield (
-        "relationships in fewer text units",
-        relationships.filter(kept).select(ends.alias("relationship"), *units, "relationship_id"),
-    )
-    yield "claims that go", found.claims.filter("gone").select("description", "claim_id")
-    yield "claims in fewer text units", found.claims.filter(kept).select("description", *units, "claim_id")
-    yield (
-        "communities that lose members",
-        found.communities.select("level", "size", "size_after", "title", "community_id"),
-    )
-    yield "reports that show any of it", found.reports.select("level", "title", "shown", "report_id")
-    yield (
-        "summaries that mention it",
-        found.summaries.select("title", "engine", "triples", "lost", "community_id"),
-    )
-    yield (
-        "answers that cite it or were shown it",
-        found.answers.select("question", "method", "citations", "shown", "answer_id"),
-    )
+    yield "entities that go", entities.filter("gone")["title", "type", "text_units", "entity_id"]
+    yield "entities in fewer text units", entities.filter(kept)["title", *units, "entity_id"]
+    gone = relationships.filter("gone").select(ends, "text_units", "relationship_id")
+    yield "relationships that go", gone
+    fewer = relationships.filter(kept).select(ends, *units, "relationship_id")
+    yield "relationships in fewer text units", fewer
+    yield "claims that go", found.claims.filter("gone")["description", "claim_id"]
+    yield "claims in fewer text units", found.claims.filter(kept)["description", *units, "claim_id"]
+    smaller = found.communities["level", "size", "size_after", "title", "community_id"]
+    yield "communities that lose members", smaller
+    yield "reports that show any of it", found.reports["level", "title", "shown", "report_id"]
+    summaries = found.summaries["title", "engine", "triples", "lost", "community_id"]
+    yield "summaries that mention it", summaries
+    answers = found.answers["question", "method", "citations", "shown", "answer_id"]
+    yield "answers that cite it or were shown it", answers
