@@ -22,17 +22,10 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: digits.
 _PLAIN_WORD = re.compile(r"(?:[A-Z]+|[a-z]*(?:[A-Z]{1,3}[a-z]{2,})*)[0-9]{0,4}")
 _LONGEST_WORD, _LONGEST_MIXED = 20, 11
-_NAMES = frozenset(
-    {"key", "token", "auth", "secret", "sig", "signature", "passwd", "pwd", "password", "authorization"}
-)
-_ENDS = (
-    *("apikey", "accesskey", "privatekey", "subscriptionkey", "accesstoken", "authtoken", "bearertoken"),
-    *("secret", "password", "authorization", "credentials"),
-)
-#: The last word of a header that authenticates the request.
-_PROVING = frozenset(
-    {"auth", "authorization", "cookie", "credential", "credentials", "key", "password", "secret"}
-    | {"session", "signature", "token"}
+_CREDENTIAL_NAME = re.compile(
+    r"key|token|auth|sig|signature|passwd|pwd|credential"
+    r"|.*(?:(?:api|access|private|subscription)key|(?:access|auth|bearer)token"
+    r"|secret|password|authorization|credentials)"
 )
 _HEADER = re.compile(r"[A-Za-z0-9!#%&'*+.^_`|~-]{1,100}")
 #: Headers that belong to the request, not to the endpoint.
@@ -52,8 +45,7 @@ def looks_like_a_key(text: str) -> bool:
 
 def names_a_key(name: str) -> bool:
     """Whether a key of a request body or of a URL's query names a credential."""
-    plain = re.sub(r"[^a-z]", "", name.lower())
-    return plain in _NAMES or plain.endswith(_ENDS)
+    return bool(_CREDENTIAL_NAME.fullmatch(re.sub(r"[^a-z]", "", name.lower())))
 
 
 def wrong_with_url(url: str) -> str | None:
@@ -169,7 +161,8 @@ def _headers(headers: dict[str, str]) -> dict[str, str]:
         if variable := variable_of(value):
             _variable(variable)
             continue
-        if re.split(r"[-_]", name.lower())[-1] in _PROVING or names_a_key(name) or looks_like_a_key(value):
+        last = re.split(r"[-_]", name.lower())[-1]
+        if last in {"cookie", "session"} or any(map(names_a_key, (last, name))) or looks_like_a_key(value):
             raise PydanticCustomError(
                 CREDENTIAL,
                 "{name} holds a credential; put it into an environment variable, and name the variable "

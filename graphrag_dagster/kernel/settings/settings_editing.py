@@ -13,6 +13,7 @@ import yaml
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.settings.yaml_file import parse_bytes
 
 _BARE_BREAK = re.compile(r"(?<!\r)\n")
 
@@ -55,14 +56,15 @@ def write_settings(folder: Path, values: Values) -> Path:
     try:
         text = before.decode("utf-8-sig")
         after = with_values(text, values)
-        parse_settings(yaml.safe_load(after) or {}, str(path))
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path} cannot be edited: {' '.join(str(error).split())}") from error
     if "\r\n" in text and not _BARE_BREAK.search(text):
         after = _BARE_BREAK.sub("\r\n", after)
-    mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
+    data = (codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b"") + after.encode()
+    edited = parse_bytes(path, data)
+    parse_settings(edited.content or {}, str(path), edited.lines)
     draft = path.with_name(f".{path.name}.new")
-    draft.write_bytes(mark + after.encode())
+    draft.write_bytes(data)
     if path.exists():
         shutil.copymode(path, draft)
     draft.replace(path)
