@@ -26,6 +26,7 @@ from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.resources.dagster_instance import recorded_instance
 from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.unfinished_index import finished_note
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -186,7 +187,8 @@ def purge_history(instance: DagsterInstance, corpus: str, *, keep_last: bool = F
 
 
 def forget_partition(instance: DagsterInstance, corpus: str) -> None:
-    """Delete the corpus's partition."""
+    """Delete the corpus's partition, and the note that its index was finished."""
+    finished_note(corpus).unlink(missing_ok=True)
     if instance.has_dynamic_partition(str(CORPUS.name), corpus):
         instance.delete_dynamic_partition(str(CORPUS.name), corpus)
 

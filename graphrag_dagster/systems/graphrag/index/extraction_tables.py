@@ -90,7 +90,7 @@ def with_claims(graph: Sequence[UnitExtraction], claims: Sequence[UnitExtraction
 
 
 def resolve_dangling(extraction: UnitExtraction, mode: Literal["quarantine", "create"]) -> UnitExtraction:
-    """Deal with relationships whose ends are no entities of the same unit (spec_graphrag §3).
+    """Deal with relationships whose ends are no entities of the same unit.
 
     ``quarantine`` puts the record aside with the reason; ``create`` makes an entity of type UNKNOWN with the
     relationship's description. A unit of which nothing is left becomes empty.

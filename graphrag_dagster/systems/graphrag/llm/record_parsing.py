@@ -76,7 +76,7 @@ class TupleParse:
 
 
 def parse_tuples(reply: str, *, labelled: bool = False) -> TupleParse:
-    """Read the records of one reply. Never raises and never drops a record.
+    """Read the records of one reply (paper, Appendix E.1). Never raises and never drops a record.
 
     Args:
         reply: the visible reply.

@@ -1,4 +1,4 @@
-"""Merged descriptions and community reports by a model (paper §3.1.3, §3.1.5; spec_graphrag §4, §6)."""
+"""Merged descriptions and community reports by a model (paper §3.1.3, §3.1.5)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
