@@ -25,7 +25,6 @@ from graphrag_dagster.kernel.models.probing.capability_probes import (
     ProbeFinding,
     Unusable,
     first_contact,
-    forced_token,
     json_modes,
     output_limit,
     reasoning,
@@ -135,7 +134,6 @@ async def _run_probes(
         ("reachable", partial(first_contact, model)),
         ("hidden reasoning", partial(reasoning, model)),
         ("JSON", partial(json_modes, model)),
-        ("logit_bias", partial(forced_token, model)),
         ("output limit", partial(output_limit, model)),
         ("context length", partial(context_length, model, settings, tasks, data)),
     ]

@@ -210,7 +210,7 @@ def test_all_is_well() -> None:
         by_probe = {one.probe: one for one in findings}
         works = {probe for probe, one in by_probe.items() if one.verdict == "works"}
         assert works == {
-            "reachable", "model", "chat", "hidden reasoning", "json_schema", "logit_bias", "output limit",
+            "reachable", "model", "chat", "hidden reasoning", "json_schema", "output limit",
             "context length",
         }  # fmt: skip
         assert by_probe["embeddings"].verdict == "skipped"
@@ -230,7 +230,6 @@ def test_all_is_well() -> None:
             {"script": other_json},
             {"json_schema": "fallback", "json_object": "fallback", "JSON in text": "works"},
         ),
-        ({"unsupported": ["logit_bias"]}, {"logit_bias": "fallback", "json_schema": "works"}),
         ({"unsupported": ["temperature"]}, {"temperature": "fallback"}),
         ({"obey_limit": False}, {"output limit": "fails"}),
         ({"models": ["another"]}, {"model": "fallback", "chat": "works"}),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, model_validator
+from pydantic import model_validator
 
 from graphrag_dagster.apps.evaluation.tasks import (
     CRITERIA,
@@ -23,12 +23,14 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReques
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import (
+    AnyNumber,
     GeneratedShape,
     ItemVerdict,
     Shape,
     StatementsShape,
     TernaryVerdictsShape,
     VerdictsShape,
+    or_named,
     read_questions,
     read_statements,
     read_verdicts,
@@ -37,10 +39,8 @@ from graphrag_dagster.kernel.models.chat.structured_output import Asker, Unusabl
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
-_NAMES = {
-    "reason": ("reason", "reasoning", "explanation", "rationale"),
-    "winner": ("winner", "verdict", "better_answer", "better", "choice"),
-}
+_REASONS = ("reason", "reasoning", "explanation", "rationale")
+_WINNING = ("winner", "verdict", "better_answer", "better", "choice")
 _NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:\.\d+)?")
 _SIDE = re.compile(
     r"(?:the )?(?:answer|response|option)?[ _:#-]*(?:(?P<one>a|one|first)|(?P<two>b|two|second))"
@@ -50,39 +50,27 @@ _TIE = re.compile(r"\b(?:tied?|draw|equal|neither|none|both|no winner)\b")
 _WINNERS: dict[float, Winner] = {0.0: 0, 1.0: 1, 2.0: 2}
 
 
-class VerdictShape(Shape):
-    """A verdict as the endpoint is asked for it: reason first, so that the winner follows from it."""
-
-    reason: str
-    # No enumeration: not every endpoint takes one of numbers, and what is read is checked anyway.
-    winner: int
-
-
-class PlainVerdictShape(Shape):
-    """A verdict as the plain judge is asked for it: winner first, as in Appendix F.1."""
-
-    winner: int
-    reasoning: str
-
-
-class _Judged(BaseModel):
-    """A verdict as it is read; a missing reason costs no second call."""
-
-    reason: str
-    winner: Any
-
+class _JudgedShape(Shape):
     @model_validator(mode="before")
     @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        one = value[0] if isinstance(value, list) and len(value) == 1 else value
-        if not isinstance(one, dict):
-            return one
-        lower = {str(key).strip().lower().replace(" ", "_"): item for key, item in one.items()}
-        read = {
-            field: next((lower[name] for name in names if lower.get(name) is not None), None)
-            for field, names in _NAMES.items()
-        }
-        return {"reason": str(read["reason"] or "").strip(), "winner": read["winner"]}
+    def _from_list(cls, value: Any) -> Any:
+        return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+class VerdictShape(_JudgedShape):
+    """A verdict as the endpoint is asked for it: reason first, so that the winner follows from it."""
+
+    # A missing reason costs no second call.
+    reason: str = or_named(*_REASONS, missing=str)
+    # No enumeration: not every endpoint takes one of numbers, and what is read is checked anyway.
+    winner: AnyNumber = or_named(*_WINNING, missing=type(None))
+
+
+class PlainVerdictShape(_JudgedShape):
+    """A verdict as the plain judge is asked for it: winner first, as in Appendix F.1."""
+
+    winner: AnyNumber = or_named(*_WINNING, missing=type(None))
+    reasoning: str = or_named("reasoning", *_REASONS, missing=str)
 
 
 def read_winner(value: object) -> Winner | None:
@@ -125,7 +113,7 @@ class LlmAnswerJudge(Asker):
         name = "judge_plain" if plain else "judge"
         self._system = prompts.load(f"{name}_system").render()
         self._user = prompts.load(f"{name}_user")
-        self._shape: type[BaseModel] = PlainVerdictShape if plain else VerdictShape
+        self._shape: type[VerdictShape | PlainVerdictShape] = PlainVerdictShape if plain else VerdictShape
         self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
         self._temperature = temperature
         self._first: dict[AnswerPair, asyncio.Future[str | None]] = {}
@@ -167,7 +155,9 @@ class LlmAnswerJudge(Asker):
 
     async def _judged(self, comparison: AnswerPair) -> Verdict:
         try:
-            asked = await ask(self._model, self._request(comparison), _read, self._retry)
+            asked = await ask(
+                self._model, self._request(comparison), lambda text: _read(text, self._shape), self._retry
+            )
         except UnusableReply as lost:
             return Verdict(0, "", lost.reason, lost.usage)
         winner, reason = asked.value
@@ -184,12 +174,13 @@ class LlmAnswerJudge(Asker):
         return replace(request, temperature=self._temperature, replicate=comparison.replicate)
 
 
-def _read(text: str) -> tuple[tuple[Winner, str], bool]:
-    reply, repaired = read_typed(text, _Judged)
+def _read(text: str, shape: type[VerdictShape | PlainVerdictShape]) -> tuple[tuple[Winner, str], bool]:
+    reply, repaired = read_typed(text, shape)
     winner = read_winner(reply.winner)
     if winner is None:
         raise NotUsable('its "winner" is not one of the numbers 1, 2 and 0')
-    return (winner, reply.reason), repaired
+    reason = reply.reason if isinstance(reply, VerdictShape) else reply.reasoning
+    return (winner, reason.strip()), repaired
 
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema, model_validator
 
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    Incomplete,
     NotUsable,
     first_value,
     is_placeholder,
@@ -251,7 +252,7 @@ def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tup
     Raises:
         NotUsable: an item has no verdict, or different ones.
     """
-    found, repaired = with_words(text, count, words)
+    found, repaired = _with_words(text, count, words)
     given: dict[int, tuple[W, str]] = {}
     for place, word, reason in found:
         if word is None or not 1 <= place <= count:
@@ -265,15 +266,52 @@ def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tup
     return tuple(given[place] for place in range(1, count + 1)), repaired
 
 
-def with_words(text: str, count: int, words: Mapping[str, W]) -> tuple[list[tuple[int, W | None, str]], bool]:
-    """Return number, verdict and reason of each record of a reply, and whether its JSON was repaired.
+def read_some_words(
+    text: str,
+    count: int,
+    words: Mapping[str, W],
+    key: str,
+    *,
+    otherwise: W | None = None,
+    check: Callable[[Iterable[str]], None] | None = None,
+) -> tuple[dict[int, tuple[W, str]], bool]:
+    """Return verdict and reason of the items that have one verdict by their numbers, and whether the JSON of
+    the reply was repaired.
 
-    The number is 0 where none is told, the verdict None where it is none of the words; for the arguments see
-    :func:`read_words`.
+    Args:
+        text: the reply.
+        count: how many items there are.
+        words: see :func:`read_words`.
+        key: what a verdict is called in the prompt.
+        otherwise: what any other word means; None: nothing.
+        check: raises NotUsable where a reason is of no use.
 
     Raises:
-        NotUsable: the reply is no JSON.
+        Incomplete: not every item has one verdict.
+        NotUsable: none has, or there is a verdict on what was not asked, so that no number can be trusted.
     """
+    given, repaired = _with_words(text, count, words)
+    if check:
+        check(reason for _, _, reason in given)
+    said: dict[int, dict[W, str]] = {}
+    for number, word, reason in given:
+        if not 1 <= number <= count:
+            raise NotUsable(f'a {key} has no "id" from 1 to {count}')
+        if (meant := otherwise if word is None else word) is not None:
+            said.setdefault(number, {}).setdefault(meant, reason)
+    found = {number: next(iter(of.items())) for number, of in said.items() if len(of) == 1}
+    if not found:
+        raise NotUsable(f'it does not give any number exactly one "{key}" of the allowed words')
+    if missing := [str(one) for one in range(1, count + 1) if one not in found]:
+        named = ", ".join(missing[:10])
+        raise Incomplete(f'it does not give exactly one "{key}" for number {named} of {count}', found)
+    return found, repaired
+
+
+def _with_words(
+    text: str, count: int, words: Mapping[str, W]
+) -> tuple[list[tuple[int, W | None, str]], bool]:
+    """Number, verdict and reason of each record of a reply; 0 or None where there is none."""
     value, repaired = _read(text)
     return [(place, *_verdict(record, words)) for place, record in _records(value, count)], repaired
 

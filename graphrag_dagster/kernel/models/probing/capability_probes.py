@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.reply_parsing import visible_text
-from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Silence, capabilities_of
 from graphrag_dagster.kernel.models.probing.endpoint_check import (
@@ -31,7 +30,6 @@ Outcome = Literal["works", "fallback", "fails", "skipped"]
 _CUT_AT = 5
 _TOKENS_OVER = 2
 _CHARACTERS_PER_TOKEN = 4
-_WORD = re.compile(r"[^\W\d_]+")
 _HERE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
 _UNREACHED = re.compile(r"cannot reach|no reply from|did not answer|refused", re.IGNORECASE)
 _BUSY = " answered 503: "
@@ -136,27 +134,6 @@ async def json_modes(model: OpenAIChatModel) -> list[ProbeFinding]:
         else mend
     )
     return [*findings, ProbeFinding("JSON in text", "fallback" if tuples else "fails", problem, told)]
-
-
-async def forced_token(model: OpenAIChatModel) -> list[ProbeFinding]:
-    """Probe whether ``logit_bias`` forces one of two tokens, as the yes/no check of gleaning wants it."""
-    name, otherwise = "logit_bias", "the yes/no check reads the first word of a short reply"
-    if not model.settings.logit_bias:
-        return [ProbeFinding(name, "skipped", "model.logit_bias is false", otherwise)]
-    forced = first_tokens(encoding_of_model(model.name))
-    if not forced:
-        return [ProbeFinding(name, "skipped", f"the tokens of {model.name} are unknown", otherwise)]
-    asked = (Message("user", "Name a colour."),)
-    answered = await model.send(ChatRequest("probe", asked, 1, forced_tokens=forced))
-    if not capabilities_of(model.connection.url, model.name).logit_bias:
-        return [ProbeFinding(name, "fallback", "refused", otherwise)]
-    word = _WORD.search(visible_text(answered.reply.text))
-    if word and word[0].upper() in {"YES", "NO"}:
-        return [ProbeFinding(name, "works", "forces YES or NO", "the yes/no check takes one token")]
-    mend = f"{otherwise}; set model.logit_bias: false to save a call per check"
-    shown = repr(word[0]) if word else "nothing"
-    fix = {"model.logit_bias": False}
-    return [ProbeFinding(name, "fallback", f"ignored: the reply is {shown}", mend, settings=fix)]
 
 
 async def output_limit(model: OpenAIChatModel) -> list[ProbeFinding]:

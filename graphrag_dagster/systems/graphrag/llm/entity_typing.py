@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
-from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, with_words
-from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_some_words
+from graphrag_dagster.kernel.models.chat.structured_output import Asker
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 
@@ -15,8 +14,6 @@ from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 MOST_NAMES, MOST_CHARACTERS = 24, 8_000
 #: Fewest names of a call that others follow, and after how many units from there on it ends on average.
 _FEWEST, _ENDS = 12, 4
-#: A batch of no more names is not asked about in two halves.
-_SMALLEST = 6
 _LONGEST_NAME = 200
 _USUAL_NAME, _CHARACTERS_PER_TOKEN = 20, 4
 #: A record with an id and a label of three words takes no more, line breaks included.
@@ -100,53 +97,14 @@ class LlmEntityTyper(Asker):
         return self._task_request("type_entities", self._system, user, TypeLabelsShape, least)
 
     async def _type_batch(self, names: Sequence[_Name]) -> list[Typing]:
-        def read(text: str) -> tuple[dict[int, str], bool]:
-            return read_labels(text, len(names), self._words)
+        def read(text: str, count: int, _: str) -> tuple[dict[int, tuple[str, str]], bool]:
+            return read_some_words(text, count, self._words, "label", otherwise=_NO_LABEL)
 
-        try:
-            asked = await ask(self._model, self._request(names), read, self._retry)
-        except UnusableReply as lost:
-            if lost.smaller_may_help and len(names) > _SMALLEST:
-                middle = len(names) // 2
-                return [*await self._type_batch(names[:middle]), *await self._type_batch(names[middle:])]
-            return [Typing(None, lost.reason)] * len(names)
-        said = asked.value
+        made = await self._numbered(names, self._request, read)
         return [
-            Typing(said[number] or None, repaired=asked.repaired)
-            if number in said
-            else Typing(None, asked.lacking or "")
-            for number in range(1, len(names) + 1)
+            Typing(None, one) if isinstance(one, str) else Typing(one[0][0] or None, repaired=one[1])
+            for one in made
         ]
-
-
-def read_labels(text: str, count: int, words: Mapping[str, str]) -> tuple[dict[int, str], bool]:
-    """Return the labels of names 1…count in a reply by their numbers, and whether its JSON was repaired.
-
-    A label that is none of those that may be chosen is blank.
-
-    Args:
-        text: the reply.
-        count: how many names were asked about.
-        words: what may be said, in lower case, with the label that it means.
-
-    Raises:
-        Incomplete: not every name has one label.
-        NotUsable: none has, or there is one of what was not asked, so that no number can be trusted.
-    """
-    given, repaired = with_words(text, count, words)
-    said: dict[int, set[str]] = {}
-    for number, label, _ in given:
-        if not 1 <= number <= count:
-            raise NotUsable(f'a label has no "id" from 1 to {count}')
-        said.setdefault(number, set()).add(label or _NO_LABEL)
-    found = {number: labels.pop() for number, labels in said.items() if len(labels) == 1}
-    if not found:
-        raise NotUsable('it does not give any name exactly one "label"')
-    if missing := [str(one) for one in range(1, count + 1) if one not in found]:
-        raise Incomplete(
-            f'it does not give exactly one "label" for number {", ".join(missing[:10])} of {count}', found
-        )
-    return found, repaired
 
 
 def names_per_call() -> int:

@@ -1,14 +1,13 @@
 """Judges of names and of support by a model, many cases in one call."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Usage
-from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words, with_words
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_some_words, read_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePair, Ruling
@@ -19,8 +18,6 @@ from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 MOST_PAIRS = 14
 #: Fewest pairs of a call that others follow, and after how many pairs from there on it ends on average.
 _FEWEST, _ENDS = 6, 3
-#: A batch of no more pairs is not asked about in two halves.
-_SMALLEST = 6
 _LONGEST_NAME, _LONGEST_REASON = 200, 300
 #: A record with an id, a verdict and a reason of fifteen words takes no more, line breaks included.
 _TOKENS_PER_VERDICT = 64
@@ -91,22 +88,13 @@ class LlmNameJudge(Asker):
         return self._task_request("judge_names", self._system, user, NameVerdictsShape, least)
 
     async def _rule_batch(self, batch: Sequence[NamePair]) -> list[Ruling]:
-        request = self.request(batch)
-        shown = request.messages[-1].content
+        def read(text: str, count: int, shown: str) -> tuple[dict[int, tuple[Word, str]], bool]:
+            return read_some_words(
+                text, count, _WORDS, "verdict", check=lambda said: self._example.refuse_copies(said, shown)
+            )
 
-        def read(text: str) -> tuple[dict[int, tuple[Word, str]], bool]:
-            return read_verdicts(text, len(batch), lambda said: self._example.refuse_copies(said, shown))
-
-        try:
-            asked = await ask(self._model, request, read, self._retry)
-        except UnusableReply as lost:
-            if lost.smaller_may_help and len(batch) > _SMALLEST:
-                middle = len(batch) // 2
-                return [*await self._rule_batch(batch[:middle]), *await self._rule_batch(batch[middle:])]
-            return [_no_ruling(lost.reason)] * len(batch)
-        numbers = range(1, len(batch) + 1)
-        made = {number: _ruling(*one, repaired=asked.repaired) for number, one in asked.value.items()}
-        return [made.get(number) or _no_ruling(asked.lacking or "") for number in numbers]
+        made = await self._numbered(batch, self.request, read)
+        return [_no_ruling(one) if isinstance(one, str) else _ruling(*one) for one in made]
 
 
 def batches(pairs: Sequence[NamePair]) -> Iterator[list[int]]:
@@ -131,34 +119,8 @@ def batches(pairs: Sequence[NamePair]) -> Iterator[list[int]]:
         yield batch
 
 
-def read_verdicts(
-    text: str, count: int, check: Callable[[Iterable[str]], None]
-) -> tuple[dict[int, tuple[Word, str]], bool]:
-    """Return the verdicts on pairs 1…count in a reply by their numbers, and whether its JSON was repaired.
-
-    Raises:
-        Incomplete: not every pair has one verdict.
-        NotUsable: none has, or there is a verdict on what was not asked, so that no number can be trusted.
-    """
-    given, repaired = with_words(text, count, _WORDS)
-    check(reason for _, _, reason in given)
-    said: dict[int, dict[Word, str]] = {}
-    for number, word, reason in given:
-        if not 1 <= number <= count:
-            raise NotUsable(f'a verdict has no "id" from 1 to {count}')
-        if word is not None:
-            said.setdefault(number, {}).setdefault(word, reason)
-    found = {number: next(iter(of.items())) for number, of in said.items() if len(of) == 1}
-    if not found:
-        raise NotUsable('it does not give any pair exactly one "verdict": same, different or unsure')
-    if missing := [str(one) for one in range(1, count + 1) if one not in found]:
-        raise Incomplete(
-            f'it does not give exactly one "verdict" for number {", ".join(missing[:10])} of {count}', found
-        )
-    return found, repaired
-
-
-def _ruling(word: Word, reason: str, *, repaired: bool) -> Ruling:
+def _ruling(verdict: tuple[Word, str], repaired: bool) -> Ruling:
+    word, reason = verdict
     said = reason[:_LONGEST_REASON] or "a model gives no reason"
     return Ruling(word, f"a model cannot tell: {said}" if word == "unsure" else said, repaired=repaired)
 

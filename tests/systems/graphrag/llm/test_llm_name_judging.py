@@ -103,7 +103,7 @@ def test_verdicts_are_read_however_they_are_written(
         # what was not asked: no number of the reply can be trusted
         ([(0, "same"), (1, "same"), (2, "same")], ["problem"] * 3, "from 1 to 3"),
         ([(1, "same"), (2, "same"), (3, "same"), (4, "same")], ["problem"] * 3, "from 1 to 3"),
-        ([], ["problem"] * 3, "any pair"),
+        ([], ["problem"] * 3, "any number"),
     ],
 )
 def test_what_a_reply_lacks_or_has_too_much_of_leaves_its_pairs_open(
