@@ -124,7 +124,7 @@ def before_the_change(folder: str) -> tuple[Step, ...]:
         step("ask", "orchard", "Who warned whom?", "--method", "TS", "--response-type", "single sentence"),
         step("ask", "orchard", "Quantum chromodynamics?", "--method", "SS"),
         step("ask", "orchard", "Who?", "--method", "magic", code=1),
-        step("trace", "orchard", "What did Oskar Vane say?", "--method", "local"),
+        step("ask", "orchard", "What did Oskar Vane say?", "--method", "local", "--trace"),
         step("show", "orchard"),
         step("corpora"),
         step("sql", "orchard", DEGREES),

@@ -104,7 +104,7 @@ def test_the_terminal_answers_and_tells_how(run: Run) -> None:
     assert code == 0
     assert "Hanna Quill led the Dockers Union" in " ".join(out.split())
     assert "local: it names" in out
-    code, out, _ = run("trace", "coast", FACT, "--method", "graph")
+    code, out, _ = run("ask", "coast", FACT, "--method", "graph", "--trace")
     assert code == 0
     told = " ".join(out.replace("│", " ").split())
     for part in (

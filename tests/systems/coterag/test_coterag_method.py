@@ -104,7 +104,7 @@ def test_an_answer_tells_its_whole_way(corpus: Path, run: Run) -> None:
     assert {one["kind"] for one in told["context"]} == {"summary", "source"}
     assert FACT in {one["evidence"]["quotation"] for one in told["sources"]}
     assert [one["task"] for one in told["steps"]] == ["route", "answer", "validate"]
-    shown = run("trace", "coast", QUESTION, "--method", "coterag")[1]
+    shown = run("ask", "coast", QUESTION, "--method", "coterag", "--trace")[1]
     for step in ("route: specific", "profile: calibrated", "verdict: ok", "Communities", "Entities"):
         assert step in shown
 
