@@ -20,7 +20,7 @@ CONTEXT_CANDIDATES = Table(
     "context_candidates",
     "context",
     "Misaligned nodes by level: those most similar to a community other than their own, with the outcome "
-    "(fourth paper §III.A)",
+    "(Adaptive Context GraphRAG, §III.A)",
     ("level", "entity_id"),
     (
         _LEVEL,
@@ -79,7 +79,7 @@ CONTEXT_NODES = Table(
     "graph",
     "context_nodes",
     "context",
-    "Context nodes attached to a community they are not members of, best first (fourth paper §III.A)",
+    "Context nodes attached to a community they are not members of, best first (Adaptive Context GraphRAG, §III.A)",
     ("level", "entity_id"),
     (
         _LEVEL,

@@ -167,7 +167,7 @@ TEXT_CHUNKS = Table(
     "corpus",
     "text_chunks",
     "corpus",
-    "Text units: windows of a document's text (paper §3.1.1)",
+    "Text units: windows of a document's text (From Local to Global, §3.1.1)",
     ("text_unit_id",),
     (
         column("text_unit_id", "VARCHAR", "Hash of document, position and text"),
@@ -192,7 +192,7 @@ GLEANED_ENTITIES = Table(
     "extraction",
     "gleaned_entities",
     "extraction",
-    "Entity instances: one row per entity record per text unit and round (paper §3.1.2)",
+    "Entity instances: one row per entity record per text unit and round (From Local to Global, §3.1.2)",
     ("instance_id",),
     (
         column("instance_id", "VARCHAR", "Hash of unit, round and position in the reply"),
@@ -212,7 +212,7 @@ GLEANED_RELATIONSHIPS = Table(
     "extraction",
     "gleaned_relationships",
     "extraction",
-    "Relationship instances: one row per relation record per text unit and round (paper §3.1.2)",
+    "Relationship instances: one row per relation record per text unit and round (From Local to Global, §3.1.2)",
     ("instance_id",),
     (
         column("instance_id", "VARCHAR", "Hash of unit, round and position in the reply"),
@@ -234,7 +234,7 @@ CLAIMS = Table(
     "extraction",
     "claims",
     "extraction",
-    "Claim instances: one row per claim record per text unit and round (paper §3.1.2); empty unless claims are "
+    "Claim instances: one row per claim record per text unit and round (From Local to Global, §3.1.2); empty unless claims are "
     "enabled",
     ("claim_id",),
     (
@@ -405,7 +405,7 @@ ENTITIES = Table(
     "graph",
     "entities",
     "graph",
-    "Nodes of the merged graph (paper §3.1.3)",
+    "Nodes of the merged graph (From Local to Global, §3.1.3)",
     ("entity_id",),
     (
         column("entity_id", "VARCHAR", "Hash of the name"),
@@ -429,7 +429,7 @@ RELATIONSHIPS = Table(
     "graph",
     "relationships",
     "graph",
-    "Undirected edges of the merged graph (paper §3.1.3)",
+    "Undirected edges of the merged graph (From Local to Global, §3.1.3)",
     ("relationship_id",),
     (
         column("relationship_id", "VARCHAR", "Hash of the two names in order"),
@@ -489,7 +489,7 @@ MERGED_CLAIMS = Table(
     "graph",
     "claims",
     "graph",
-    "Claims of the merged graph: one per subject, object and type (paper §3.1.3); empty unless claims are enabled",
+    "Claims of the merged graph: one per subject, object and type (From Local to Global, §3.1.3); empty unless claims are enabled",
     ("claim_id",),
     (
         column("claim_id", "VARCHAR", "Hash of subject, object and type"),
@@ -513,7 +513,7 @@ COMMUNITIES = Table(
     "graph",
     "communities",
     "communities",
-    "Communities of the hierarchical Leiden clustering (paper §3.1.4)",
+    "Communities of the hierarchical Leiden clustering (From Local to Global, §3.1.4)",
     ("community_id",),
     (
         column(
@@ -599,7 +599,7 @@ COMMUNITY_LEVELS = Table(
     "community_levels",
     "communities",
     "C0, C1, …: at each level a partition of the clustered entities, with leaves carried down to deeper "
-    "levels (paper §4.1.2)",
+    "levels (From Local to Global, §4.1.2)",
     ("level", "entity_id"),
     (
         column("level", "INTEGER", "k of Ck: the top, 0 or below, … max(3, deepest level)"),
@@ -656,7 +656,7 @@ COMMUNITY_REPORTS = Table(
     "reports",
     "community_reports",
     "reports",
-    "One report per community (paper §3.1.5)",
+    "One report per community (From Local to Global, §3.1.5)",
     ("report_id",),
     (
         column("report_id", "VARCHAR", "The community's id", ref="graph.communities.community_id"),
@@ -743,7 +743,7 @@ REPORT_CONTEXTS = Table(
     "reports",
     "report_contexts",
     "reports",
-    "The packed context each report was written from (paper §3.1.5)",
+    "The packed context each report was written from (From Local to Global, §3.1.5)",
     ("report_id",),
     (
         column("report_id", "VARCHAR", "Report", ref="graph.communities.community_id"),
@@ -824,7 +824,7 @@ CONTEXT_SIZES = Table(
     "context_sizes",
     "marts",
     "Amount that each condition reads for a question: units, their tokens, and the share of the source "
-    "texts (paper Table 2)",
+    "texts (From Local to Global, Table 2)",
     ("condition",),
     (
         column("condition", "VARCHAR", "C0, C1, …: the reports of a level; TS: the text units"),

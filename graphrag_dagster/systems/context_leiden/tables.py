@@ -6,7 +6,7 @@ CONTEXT_METRICS = Table(
     "studies",
     "context_metrics",
     "studies",
-    "Value of context nodes compared with random ones, by variant of the settings (fourth paper §IV.A)",
+    "Value of context nodes compared with random ones, by variant of the settings (Adaptive Context GraphRAG, §IV.A)",
     ("variant", "level", "measure", "reading"),
     (
         column("variant", "VARCHAR", "What differs from the index; `as set`: nothing"),

@@ -13,9 +13,10 @@ from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import GraphragError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
-from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, SNAPSHOT
 from graphrag_dagster.kernel.pipeline.table_checks import bounds_rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_keys import asset_key
 from support.corpora import DOCUMENTS, write_corpus
 from support.disks import files_of_at_most
 from support.tables_of import contents
@@ -30,26 +31,25 @@ def test_a_run_holds_no_table_when_it_has_ended(indexed: Path) -> None:
     result = run_job("coast")
     assert result.success
     for table in (tables.TEXT_CHUNKS, tables.TEXT_UNIT_EMBEDDINGS):
-        assert not isinstance(result.asset_value(table.asset_key), pl.DataFrame)
+        assert not isinstance(result.asset_value(asset_key(table)), pl.DataFrame)
 
 
 def test_definitions_hold_every_asset_with_its_check() -> None:
     graph = defs.resolve_asset_graph()
-    shown = {table.full_name for stage in STEPS for table in stage.assets}
-    keys = {".".join(key.path) for key in graph.get_all_asset_keys()}
-    assert keys == shown | {"marts.published_snapshot", "marts.published_results", "evaluation.report"}
+    made = [step for step in INDEX_STEPS if step.name not in {"imports", "context_nodes", "coterag"}]
+    shown = {asset_key(table) for step in made for table in step.assets}
+    assert graph.get_all_asset_keys() == shown | {asset_key(SNAPSHOT)}
     for key in graph.get_all_asset_keys():
         assert graph.get(key).partitions_def is not None
         assert graph.get(key).code_version
-    checks = {name: set[str]() for name in ("valid", "entities_per_unit", "quarantined_share", "fresh")}
+    checks = {name: set[dg.AssetKey]() for name in ("valid", "entities_per_unit", "quarantined_share")}
     for key in graph.asset_check_keys:
-        checks[key.name].add(".".join(key.asset_key.path))
-    ledger = {"extraction.unit_ledger"}
+        checks[key.name].add(key.asset_key)
+    ledger = {asset_key(tables.UNIT_LEDGER)}
     assert checks == {
         "valid": shown,
         "entities_per_unit": ledger,
         "quarantined_share": ledger,
-        "fresh": {"marts.published_snapshot"},
     }
     dg.Definitions.validate_loadable(defs)
 
@@ -127,7 +127,7 @@ def test_the_dagster_command_gives_the_tables_of_the_command_line(indexed: Path)
     subprocess.run(
         [
             Path(sys.executable).with_name("dagster"), "asset", "materialize", "-m", "graphrag_dagster.definitions",
-            "--select", '+key:"marts/published_snapshot"', "--partition", "coast",
+            "--select", '+key:"serving/published_snapshot"', "--partition", "coast",
         ],
         check=True,
         capture_output=True,

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dagster import AssetKey
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.resources.dagster_keys import asset_key
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.scripted_names import pairs_in, ruling_reply
@@ -67,7 +67,7 @@ def entities() -> set[str]:
 
 def told() -> dict[str, Any]:
     with instance() as records:
-        made = records.get_latest_materialization_event(AssetKey(tables.DECISIONS.asset_key))
+        made = records.get_latest_materialization_event(asset_key(tables.DECISIONS))
     assert made is not None
     assert made.asset_materialization is not None
     return {name: one.value for name, one in made.asset_materialization.metadata.items()}
