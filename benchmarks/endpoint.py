@@ -14,8 +14,8 @@ The endpoint is a scripted one in a process of its own (``tests/support/serve.py
 token, 200 ms per embedding call; it answers by pattern, so nothing here speaks of quality. *Ideal* is the sum
 of its answering times over the connections, for the very calls that were made.
 
-``calls`` tells the processor time of a call by itself, whole and streamed in 200 pieces, to a server that
-only answers. With ``PYTHONPATH`` set to the checkout of another commit, its package is measured.
+``calls`` tells the processor time of a call by itself, streamed in 200 pieces, to a server that only
+answers. With ``PYTHONPATH`` set to the checkout of another commit, its package is measured.
 """
 
 import argparse
@@ -431,7 +431,7 @@ def plan() -> None:
 
 
 def calls(connections: int) -> None:
-    """Of 1,920 calls and 480 that are streamed, each by connections that are open already."""
+    """Of 480 calls, each by connections that are open already."""
     from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
     from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -444,21 +444,20 @@ def calls(connections: int) -> None:
     prompt = "Some text unit of a document. " * 130
     request = ChatRequest("calls", (Message("system", prompt), Message("user", prompt)), 2000)
 
-    async def ask(each: int, listen: Any) -> None:
+    async def ask(each: int) -> None:
         async def one() -> None:
             for _ in range(each):
-                await model.complete(request, listen)
+                await model.complete(request)
 
         await asyncio.gather(*(one() for _ in range(connections)))
 
     try:
-        for name, number, listen in (("whole", 1920, None), ("streamed", 480, lambda _: None)):
-            each = max(number // connections, 1)
-            run_one(ask(2, listen))
-            begun = time.process_time()
-            run_one(ask(each, listen))
-            spent = (time.process_time() - begun) / (each * connections)
-            print(f"{name}: {1000 * spent:.2f} ms of the processor a call, {connections} connections")
+        each = max(480 // connections, 1)
+        run_one(ask(2))
+        begun = time.process_time()
+        run_one(ask(each))
+        spent = (time.process_time() - begun) / (each * connections)
+        print(f"{1000 * spent:.2f} ms of the processor a call, {connections} connections")
     finally:
         server.communicate("")
 

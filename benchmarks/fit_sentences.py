@@ -29,9 +29,9 @@ from graphrag_dagster.engines.extractive.answer_types import answer_type_of
 from graphrag_dagster.engines.extractive.sentence_selection import sentences_of, standalone_scores
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.context_units import SourceUnits
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.retrieval import sentence_weights as answer_weights
 from graphrag_dagster.kernel.retrieval.rerankers import unit_features
-from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.sentence_relevance import (
     ANSWER_FEATURES,
     FEATURES,

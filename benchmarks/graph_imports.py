@@ -22,7 +22,7 @@ from graph_readers import make
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
-from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.common.file_discovery import discover
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import IMPORT_ACCOUNT

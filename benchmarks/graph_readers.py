@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
-from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.common.file_discovery import discover
 
 _AT_ONCE = 100_000
 _IRI = "http://example.org"

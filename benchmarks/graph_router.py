@@ -36,9 +36,9 @@ from graphrag_dagster.apps.cypher.search.graph_search import by_rule, choose_rou
 from graphrag_dagster.apps.cypher.tasks import GRAPH_ROUTER
 from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
+from graphrag_dagster.kernel.questions.finding import names_in_question
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import require_method
-from graphrag_dagster.kernel.retrieval.finding import names_in_question
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.tasks.answering_ports import Router
 from graphrag_dagster.kernel.tasks.language_resource import Language

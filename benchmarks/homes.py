@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import duckdb
 
 from graphrag_dagster.kernel import tables as declared
-from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from support.serve import ServedEndpoint
 
 BIN = Path(sys.executable).parent

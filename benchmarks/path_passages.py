@@ -26,9 +26,9 @@ from measuring import session_of
 from graphrag_dagster import Index
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import names_in_question, with_history
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import require_method
-from graphrag_dagster.kernel.retrieval.finding import names_in_question, with_history
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of

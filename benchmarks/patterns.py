@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from graphrag_dagster.kernel.documents.file_discovery import matches
+from graphrag_dagster.kernel.common.file_discovery import matches
 
 LIMIT = 20
 HOSTILE = {

@@ -24,7 +24,7 @@ from graphrag_dagster.apps.cypher.embedded_graph import graph_of
 from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.apps.cypher.text_to_cypher import query_in_words
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError
 from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples

@@ -42,9 +42,9 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_methods, method_at_level
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Source
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Basis
-from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Words

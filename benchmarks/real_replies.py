@@ -17,10 +17,10 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
-from graphrag_dagster.kernel.models.call_estimates import names_and_pairs
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible_text
 from graphrag_dagster.kernel.tasks.task_ports import Quarantined
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.llm.extraction_lengths import names_and_pairs
 from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples, read_tuple_records
 from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
 

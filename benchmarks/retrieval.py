@@ -142,7 +142,8 @@ class Measured:
 
     def __init__(self, name: str, *, titled: bool) -> None:
         from graphrag_dagster.kernel import tables
-        from graphrag_dagster.kernel.retrieval.retriever import Retriever, given_titles
+        from graphrag_dagster.kernel.questions.context.index_retriever import given_titles
+        from graphrag_dagster.kernel.retrieval.retriever import Retriever
         from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
         warehouse = Warehouse()
@@ -189,8 +190,9 @@ def reranked_ways(
     ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
 ) -> dict[str, Retrieve]:
     """The ways by a reranker; what it may look at is retrieved first."""
-    from graphrag_dagster.kernel.retrieval.rerankers import Sought, rerank
+    from graphrag_dagster.kernel.retrieval.rerankers import rerank
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+    from graphrag_dagster.kernel.tasks.answering_ports import Sought
 
     reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()
     first = search["rerank_first"]

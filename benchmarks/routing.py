@@ -125,9 +125,9 @@ def indexed(corpus: str, home: Path) -> None:
 def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
     """The cues of every question, a row each."""
     from graphrag_dagster import Index
+    from graphrag_dagster.kernel.questions.finding import names_in_question
     from graphrag_dagster.kernel.questions.question import Question, Search
     from graphrag_dagster.kernel.questions.searcher import require_method
-    from graphrag_dagster.kernel.retrieval.finding import names_in_question
     from graphrag_dagster.systems.graphrag.search.router import cues_of
 
     rows: dict[Labelled, list[float]] = {}

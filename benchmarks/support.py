@@ -42,13 +42,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from graphrag_dagster.kernel.catalogue.engines import VERDICTS
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.local_embedders import shared_static
-from graphrag_dagster.kernel.questions.support_by_words import (
+from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
+from graphrag_dagster.kernel.tasks.support_by_words import (
     MEASURES,
     JudgeByWords,
     StatementComparison,
     differences,
 )
-from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
 from graphrag_dagster.kernel.text.text_similarity import rouge_l, stems, words
 from tests.support.altered import altered, sentences_of, told_otherwise
 

@@ -129,3 +129,7 @@ class MissingError(QuestionError):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class QueryError(QuestionError):
+    """A query that was refused, failed or reached a limit; the message is the database's."""

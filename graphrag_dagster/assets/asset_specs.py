@@ -18,10 +18,10 @@ from dagster import (
 )
 
 from graphrag_dagster.dbt_like_sql.loader import SqlModel, our_models
-from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.step_declaration import Step
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 from graphrag_dagster.resources.dagster_keys import FRESH, IO_MANAGER, OUTDATED, asset_key
 
 #: The SQL model of each table that one makes.

@@ -28,8 +28,8 @@ from dagster import (
 from graphrag_dagster.assets.step_assets import INDEX
 from graphrag_dagster.assets.step_hooks import PARTITION_TAG
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.corpus_changes import (
     changed_since_published,

@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster import __version__
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import number
+from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, installed_plugins
+from graphrag_dagster.kernel.catalogue.registry import installed_plugins
 from graphrag_dagster.kernel.common.printable import os_error_message, plural
 from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.documents.documents import unread_files
@@ -25,6 +26,7 @@ from graphrag_dagster.kernel.settings.credentials import names_a_key, redact
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _DISTRIBUTION = "graphrag-dagster"
 #: Those whose version has explained a fault before, or decides what is computed.
@@ -66,12 +68,11 @@ _SHORTEST_CREDENTIAL = 4
 _MOST_KINDS = 20
 
 
-def print_report(target: str | None, *, as_json: bool) -> None:
-    """Print what a bug report needs: versions, settings, counts and runs. Nothing is sent.
+def bug_report(target: str | None) -> Result:
+    """Return what a bug report needs: versions, settings, counts and runs. Nothing is sent.
 
     Args:
         target: the corpus to report on; default: all.
-        as_json: print the text as JSON.
 
     Raises:
         CorpusError: there is no such corpus.
@@ -79,10 +80,7 @@ def print_report(target: str | None, *, as_json: bool) -> None:
     store = CorpusStore()
     names = store.names() if target is None else [store.resolve(target)]
     report = _without_credentials("\n".join([*_machine(), *_plugins(), *_corpora(store, names)]))
-    if as_json:
-        print_json({"report": report})
-    else:
-        OUT.say(report, markup=False)
+    return Result({"report": report}, [report])
 
 
 def _without_credentials(text: str) -> str:

@@ -65,11 +65,10 @@ def run_watched(
     budget: RunBudget | None = None,
     *,
     resources: ResourceConfig | None = None,
-    as_json: bool,
 ) -> RunOutcome:
     """Run a job for a corpus and show its progress; see :func:`run_and_summarise`."""
     with watching():
-        return run_and_summarise(name, job, budget, resources=resources, as_json=as_json)
+        return run_and_summarise(name, job, budget, resources=resources)
 
 
 def run_and_summarise(
@@ -79,7 +78,6 @@ def run_and_summarise(
     *,
     run_id: str | None = None,
     resources: ResourceConfig | None = None,
-    as_json: bool,
 ) -> RunOutcome:
     """Run a job for a corpus; where it fails, say what it has used by then.
 
@@ -90,7 +88,7 @@ def run_and_summarise(
     try:
         run_job(name, job, run_id=run_id, budget=budget, resources=resources)
     except GraphragError:
-        if (used := usage_line(name, run_id)) and not as_json:
+        if used := usage_line(name, run_id):
             OUT.say(used)
         raise
     return RunOutcome(run_id, time.monotonic() - begin)

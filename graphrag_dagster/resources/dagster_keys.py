@@ -10,8 +10,8 @@ from functools import cache
 from dagster import AssetKey, AutomationCondition, DynamicPartitionsDefinition, FreshnessPolicy
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 CORPUS = DynamicPartitionsDefinition(name="corpus")
 

@@ -151,7 +151,7 @@ def _rewrite_files(instance: DagsterInstance) -> None:
 def _in_use_error(file: Path, why: str) -> DagsterHistoryError:
     return DagsterHistoryError(
         f"the runs are deleted, but traces remain in {file} ({why}); stop the Dagster processes that use it, "
-        "and purge again"
+        "and delete the history again"
     )
 
 

@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages_made
+from graphrag_dagster.kernel.catalogue.registry import stages_made
 from graphrag_dagster.kernel.pipeline.index_status import UnfinishedIndex
 from graphrag_dagster.kernel.pipeline.publishing import SNAPSHOT
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, DagsterRun, RunRecord

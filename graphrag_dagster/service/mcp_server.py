@@ -14,10 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphrag_dagster import __version__
 from graphrag_dagster.kernel.common.printable import printable
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.storage.queries import Query
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 from graphrag_dagster.kernel.text.evidence import Evidence
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.error_responses import Refusal, error_response, refusal_of

@@ -8,6 +8,7 @@ from graphrag_dagster.apps.cypher.language.guard import LONGEST_QUERY
 from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun
 from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.catalogue.search_methods import describe_methods
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     Call,
@@ -16,14 +17,15 @@ from graphrag_dagster.kernel.questions.context.answer import (
     Statement,
     TraceSection,
 )
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
 from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Turn, Usage
+from graphrag_dagster.kernel.storage.queries import Query
+from graphrag_dagster.kernel.tasks.task_ports import Engine
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 
 METHODS = f"{describe_methods(methods().values())}; default: as the settings of the corpus say"
 LEVELS = (

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_dagster.cli.commands.ask_commands import answer_tree, print_answer
+from graphrag_dagster.cli.commands.ask_commands import answer_parts, answer_tree
 from graphrag_dagster.cli.console import OUT
+from graphrag_dagster.cli.result import say
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source, Statement, entity, facts, section
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
+from graphrag_dagster.kernel.storage.queries import Query
 from graphrag_dagster.kernel.text.evidence import Row, Triple, Words
 
 WORDS = Words(
@@ -43,7 +44,8 @@ REMARK = "(extracted; no words were found that name both ends)"
 
 
 def test_sources_are_printed_with_what_they_rest_on(capsys: pytest.CaptureFixture[str]) -> None:
-    print_answer(ANSWER)
+    for part in answer_parts(ANSWER):
+        say(part)
     lines = capsys.readouterr().out.splitlines()
     first = lines.index("[1] news/s.md “The [strike]” characters 3–37 similarity 0.50")
     assert lines[first + 1 : first + 5] == [
@@ -77,14 +79,16 @@ def test_the_tree_leads_to_what_a_statement_rests_on(
 def test_statements_that_are_not_supported_are_printed_with_the_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_answer(DOUBTFUL)
+    for part in answer_parts(DOUBTFUL):
+        say(part)
     lines = capsys.readouterr().out.splitlines()
     first = lines.index("partly supported: “She did [so].” the name [Ida] does not stand in the cited words")
     assert lines[first + 1].startswith("not supported: “She did it again and")
     assert lines[first + 1].endswith("…” it cites nothing")
     assert len(lines[first + 1]) < 140
     assert lines[first + 2] == "of 4 statements 1 not supported and 1 partly supported by the words they cite"
-    print_answer(ANSWER)
+    for part in answer_parts(ANSWER):
+        say(part)
     assert "supported" not in capsys.readouterr().out
 
 
@@ -109,7 +113,8 @@ COUNTED = Answer(
 
 
 def test_a_query_is_printed_below_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    print_answer(COUNTED)
+    for part in answer_parts(COUNTED):
+        say(part)
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert "By a query over the tables of the index; no model was asked." in lines
     first = lines.index("[1] corpus.documents “The [strike]” row d1")

@@ -8,7 +8,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster.errors import DamagedError
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.pipeline.corpus_changes import changed_since_published
@@ -16,6 +15,7 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import publish, published
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
 from support.commands import Run

@@ -60,9 +60,9 @@ def test_a_name_that_is_taken_is_replaced_by_one_that_is_given(home: Path, tmp_p
     assert CorpusStore().resolve(str(folder), "another") == "another"
 
 
-@pytest.mark.parametrize("command", ["delete", "purge"])
+@pytest.mark.parametrize("history", [[], ["--history"]])
 def test_what_nobody_agreed_to_is_done_with_yes(
-    home: Path, run: Run, command: str, monkeypatch: pytest.MonkeyPatch
+    home: Path, run: Run, history: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "corpora" / "mine").mkdir()
     with instance() as records:
@@ -76,10 +76,10 @@ def test_what_nobody_agreed_to_is_done_with_yes(
             index, tags={PARTITION_TAG: "mine"}, asset_selection=index.asset_layer.executable_asset_keys
         )
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    code, _, err = run(command, "mine")
+    code, _, err = run("delete", "mine", *history)
     assert code == 1
     assert "nothing was deleted; --yes deletes without asking" in err
-    code, out, err = run(command, "mine", "--yes", "--json")
+    code, out, err = run("delete", "mine", *history, "--yes", "--json")
     assert code == 0, err
     assert '"runs": 1' in out
 

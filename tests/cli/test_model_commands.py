@@ -12,7 +12,6 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models import batch_queue as batching
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.resources.dagster_instance import instance
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home
@@ -121,10 +120,7 @@ def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
     assert endpoint.requests == []
 
 
-def test_an_endpoint_that_never_answers_is_said_in_the_terminal_and_in_the_run_and_counted(
-    run: Run, home: Path
-) -> None:
-    told = "model scripted did not answer within 0.2 s ("
+def test_an_endpoint_that_never_answers_is_said_and_counted(run: Run, home: Path) -> None:
     with ScriptedEndpoint(faults=lambda *_: Fault(hang=60)) as server:
         settings = write_modelled(home / "corpora", server, "  timeout_seconds: 0.2\n") / "corpus.yaml"
         # Vectors would be asked for at the same time.
@@ -135,12 +131,8 @@ def test_an_endpoint_that_never_answers_is_said_in_the_terminal_and_in_the_run_a
         code, out, err = run("index", "coast")
         assert code == 1
         assert "this run: 0 calls, 0 from the cache, 1 failed, 2 time-outs, " in out
-        assert told in err
         assert "error: no reply from" in err
         assert len(server.requests) >= 2
-    with instance() as dagster:
-        (made,) = dagster.get_runs()
-        assert any(told in (event.user_message or "") for event in dagster.all_logs(made.run_id))
 
 
 @pytest.mark.long

@@ -36,7 +36,13 @@ def test_help_groups_the_commands(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
     panels = ["Start", "Ask", "Look", "Evaluate", "Serve", "Models and cost", "Care"]
-    places = [out.index(f" {panel} ") for panel in panels]
+    places = [out.index(f"\n{panel}:\n") for panel in panels]
     assert places == sorted(places)
-    assert " Commands " not in out
+    assert "Commands:" not in out
     assert "cache" in out[places[5] : places[6]]
+
+
+def test_the_name_of_a_command_that_was_moved_leads_to_where_it_is(run: Run) -> None:
+    code, out, err = run("trace", "coast", "Why?")
+    assert (code, out) == (1, "")
+    assert err == "error: trace is now: graphrag-dagster ask NAME QUESTION --trace\n"

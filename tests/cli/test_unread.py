@@ -5,7 +5,8 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.table_pages import Order
-from graphrag_dagster.cli.commands.corpus.show_commands import print_files, print_unread, unread_rows
+from graphrag_dagster.cli.commands.corpus.show_commands import file_table, unread_lines, unread_rows
+from graphrag_dagster.cli.result import say
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import describe_files
 from support.commands import Run
@@ -39,14 +40,11 @@ MIXED = tables.FILES.frame(
 )
 
 
-def test_what_was_not_read_or_only_in_part_is_named_with_its_reason(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_was_not_read_or_only_in_part_is_named_with_its_reason() -> None:
     rows = unread_rows(MIXED)
-    assert [row["path"] for row in rows["files_not_read"]] == ["[red].json", "c.png", ".git"]
-    assert [row["path"] for row in rows["files_read_in_part"]] == ["x.pdf", "y.pdf", "z.docx"]
-    print_unread("town", MIXED)
-    out = capsys.readouterr().out.splitlines()
+    assert rows["files_not_read"]["path"].to_list() == ["[red].json", "c.png", ".git"]
+    assert rows["files_read_in_part"]["path"].to_list() == ["x.pdf", "y.pdf", "z.docx"]
+    out = list(map(str, unread_lines("town", MIXED)))
     assert out[1] == "c.png was not read: no reader for .png"
     assert [out[0], *out[2:]] == [
         "[red].json was not read: not valid JSON",
@@ -56,16 +54,16 @@ def test_what_was_not_read_or_only_in_part_is_named_with_its_reason(
 
 
 def test_every_file_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    print_files(MIXED)
+    say(file_table(MIXED))
     out = capsys.readouterr().out
     for row in MIXED.iter_rows(named=True):
         assert row["path"] in out
     assert out.count("read in part") == 3
 
 
-def test_nothing_is_said_where_all_was_read(capsys: pytest.CaptureFixture[str]) -> None:
-    print_unread("town", MIXED.filter(MIXED["path"].is_in(["a.txt", "b.txt", ".git", "harmless.pdf"])))
-    assert capsys.readouterr().out == ""
+def test_nothing_is_said_where_all_was_read() -> None:
+    read = MIXED.filter(MIXED["path"].is_in(["a.txt", "b.txt", ".git", "harmless.pdf"]))
+    assert list(unread_lines("town", read)) == []
 
 
 @pytest.mark.parametrize(
@@ -97,10 +95,10 @@ def test_files_of_a_kind_are_one_line(rows: list[Told], line: str) -> None:
     assert describe_files(tables.FILES.frame(files(*rows)))[0][0] == line
 
 
-def test_more_kinds_than_lines_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_kinds_than_lines_are_counted() -> None:
     many = [(f"a.{letter * 2}", "failed", "broken") for letter in "abcdefghijklm"]
-    print_unread("town", tables.FILES.frame(files(*many, ("b.mm", "failed", "broken"))))
-    out = capsys.readouterr().out
+    told = tables.FILES.frame(files(*many, ("b.mm", "failed", "broken")))
+    out = "\n".join(map(str, unread_lines("town", told)))
     assert "a.ii" in out
     assert "a.jj" not in out
     assert "and 3 more files; all of them: graphrag-dagster show town --files" in out

@@ -16,12 +16,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
+from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline import code_versions as versions
 from graphrag_dagster.kernel.pipeline.code_versions import code_of_tables, code_version
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ACCOUNTS, ANSWER_COSTS, VECTOR, Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 
 GOLDEN = Path(__file__).with_name("golden.json")
 #: Say what decided other tables: versions of libraries and the address of the endpoint among it.

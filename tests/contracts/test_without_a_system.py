@@ -92,7 +92,13 @@ def test_what_is_left_indexes_asks_and_shows(room: str, tmp_path: Path) -> None:
     methods = ["local", "global", *(method for _, _, method in others if method)]
     question = "Who led the Dockers Union?"
     asked = [["ask", "coast", question, "--method", method, "--json"] for method in methods]
-    shown = [["status", "coast"], ["show", "coast"], ["plan", "coast"], ["plugins"], ["ask", "--help"]]
+    shown = [
+        ["status", "coast"],
+        ["show", "coast"],
+        ["plan", "coast"],
+        ["doctor", "coast"],
+        ["ask", "--help"],
+    ]
     said = run(environment, ["index", "coast"], *asked, *shown)
     for method, answer in zip(methods, said[1:], strict=False):
         assert "Hanna Quill" in json.loads(answer)["text"], method

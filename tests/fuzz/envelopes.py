@@ -177,9 +177,9 @@ def _body(random: Random) -> tuple[str, Case]:
     kind = random.choice(list(bodies))
     body, times, headers = bodies[kind]
     status = random.choice([200, 200, 200, 201, 400, 418, 500])
-    rates = {"x-ratelimit-limit-requests": random.choice(["NaN", "-1", "1e400", "", "many", "0"])}
+    asked = {"retry-after": random.choice(["NaN", "-1", "1e400", "", "many", "0"])}
     return f"body {kind} {status}", Case(
-        random.choice(["json", "stream", "embed"]), body, status, headers | rates, times
+        random.choice(["json", "stream", "embed"]), body, status, headers | asked, times
     )
 
 
@@ -261,8 +261,8 @@ def _asked(task: str, model: Any, settings: Any) -> object:
     from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter
     from graphrag_dagster.apps.evaluation.tasks import AnswerPair
     from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-    from graphrag_dagster.kernel.tasks import prompts
     from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer, ReportRequest, TextUnit
+    from graphrag_dagster.kernel.text import prompts
     from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater
     from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
     from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor

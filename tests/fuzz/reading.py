@@ -11,8 +11,8 @@ import polars as pl
 from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import load_pipeline
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.file_limits import FileLimits
 from graphrag_dagster.kernel.documents.documents import CorpusContents
-from graphrag_dagster.kernel.documents.file_records import FileLimits
 from graphrag_dagster.kernel.documents.text_units import check_units, cut_text_units
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.storage.warehouse import Warehouse

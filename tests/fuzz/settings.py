@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 from fuzz.harness import Subject
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.catalogue.registry import roles
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.common.printable import printable
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings
 
 #: What lies where the file should be: its bytes, or the name of something else.

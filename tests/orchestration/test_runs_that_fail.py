@@ -122,7 +122,7 @@ def test_a_run_that_failed_goes_on_at_the_asset_that_failed_and_pays_nothing_twi
 def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
     home: Path, instance: dg.DagsterInstance, failures: list[StepFailure]
 ) -> None:
-    with ScriptedEndpoint(faults=Refusing("", status=503, times=len(REPLY_FORMATS))) as server:
+    with ScriptedEndpoint(faults=Refusing("", status=500, times=len(REPLY_FORMATS))) as server:
         prepare(home, server)
         made = index_job().execute_in_process(partition_key="coast", instance=instance)
         assert made.success
@@ -135,7 +135,7 @@ def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
     assert int(run.tags[TOKENS_TAG]) > 0
     assert run.tags[USD_TAG] == "unknown"
 
-    for status, retries, kind in ((503, retrying.RETRIES, EndpointDown), (401, 0, EndpointError)):
+    for status, retries, kind in ((500, retrying.RETRIES, EndpointDown), (401, 0, EndpointError)):
         (home / "cache" / "replies.sqlite").unlink()
         with ScriptedEndpoint(faults=Refusing("", status=status)) as server:
             prepare(home, server)

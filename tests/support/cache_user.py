@@ -53,7 +53,6 @@ def _main(given: dict[str, Any]) -> None:
     from graphrag_dagster.kernel.models.cache.cache_database import database_at
     from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
     from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
-    from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
     from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
     from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
     from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
@@ -61,7 +60,7 @@ def _main(given: dict[str, Any]) -> None:
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
     from graphrag_dagster.kernel.models.model_costs import Budget, BudgetExhausted
     from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-    from graphrag_dagster.kernel.tasks import prompts
+    from graphrag_dagster.kernel.text import prompts
 
     clock, fast = time.time, given.get("fast", 0.0)
     time.time = lambda: clock() + fast
@@ -72,7 +71,6 @@ def _main(given: dict[str, Any]) -> None:
     chosen = {"name": "scripted", "concurrency": 16, "retries": 2, "timeout_seconds": 30.0}
     settings = ModelSettings(base_url=given["url"], **{**chosen, **given.get("model", {})})
     sender = OpenAIChatModel(settings, first_wait=0.01)
-    share_rates(sender.connection, database)
     model = CachedChatModel(sender, account, Till(account, settings, settings.name, given["url"]))
     requests = [
         ChatRequest("hello", (Message("user", f"Question {number}?"),), 30)

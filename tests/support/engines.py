@@ -10,9 +10,9 @@ import pytest
 from dagster import AssetKey, DagsterInstance
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.pipeline.steps import STEPS
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 from graphrag_dagster.resources.executors import EXECUTOR
 from support.corpora import write_corpus

@@ -11,7 +11,7 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GUESSED, 
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ImportBatch
 from graphrag_dagster.apps.interchange.readers.graph_files import FileGraph, graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
-from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.common.file_discovery import discover
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
 
 

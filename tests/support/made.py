@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from support.published_graphs import MadeGraph, filled, publish_graph
 
 Rows = Mapping[Table, Mapping[str, object]]

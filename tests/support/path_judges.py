@@ -7,7 +7,8 @@ import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 from graphrag_dagster.systems.lego.tasks import Level, Selection, Sufficiency
 
 

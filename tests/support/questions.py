@@ -9,9 +9,9 @@ from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import level_read, require_method
-from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
+from graphrag_dagster.kernel.tasks.support_by_words import JudgeByWords
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from graphrag_dagster.kernel.common.file_discovery import discover
+from graphrag_dagster.kernel.common.file_limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.kernel.documents.column_roles import ColumnNames
 from graphrag_dagster.kernel.documents.documents import CorpusContents, read_files
-from graphrag_dagster.kernel.documents.file_discovery import discover
-from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits
 
 
 def read_corpus(

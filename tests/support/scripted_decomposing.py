@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import Asked, asked_of, section
 
 _DROPPED = re.compile(

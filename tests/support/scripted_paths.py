@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import text_of
 from support.scripted_replies import name_pattern_script
 

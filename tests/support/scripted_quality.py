@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import asked_of, section
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import section, text_of
 
 _TASKS = ("describe_corpus", "write_personas", "write_tasks", "write_questions")

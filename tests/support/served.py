@@ -15,14 +15,14 @@ from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.corpus_index import EntityHit, ReportText
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import require_method
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.storage.queries import Query
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
 from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, Words
 from graphrag_dagster.service.http_server import bind, make_server
 from graphrag_dagster.service.open_indexes import Library

@@ -4,9 +4,10 @@ from collections.abc import Collection
 
 import duckdb
 
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages_made
+from graphrag_dagster.kernel.catalogue.registry import stages_made
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ACCOUNTS, ANSWER_COSTS
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 #: Groups that other jobs than ``index`` make.
 EVALUATING = tuple(stages_made("request"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.apps.cypher import tasks
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import QueryWriter, Router

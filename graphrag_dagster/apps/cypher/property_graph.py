@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphrag_dagster.apps.cypher.language.guard import Guarded, guard_query
-from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.documents.column_roles import make_unique
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError, QuestionError
+from graphrag_dagster.kernel.common.printable import make_unique
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.sql_sandbox import GuardedProcess, QueryLimits
 

@@ -11,10 +11,10 @@ from typing import Any
 from graphrag_dagster.apps.cypher import tables as property_graph
 from graphrag_dagster.apps.cypher.language.cypher_functions import FUNCTIONS
 from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun, QueryableGraph
-from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, IndexSnapshot, QueryError
+from graphrag_dagster.errors import QueryError, QuestionError
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, IndexSnapshot
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, QueryWriter
-from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 from graphrag_dagster.systems.graphrag.search.sql.slot_values import Filled, Unfit
 from graphrag_dagster.systems.graphrag.search.sql.template_matching import LONGEST, bare_question

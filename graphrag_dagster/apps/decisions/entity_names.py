@@ -8,15 +8,12 @@ import polars as pl
 
 from graphrag_dagster.kernel.lineage.entity_lineage import ALIASES, DECISIONS
 from graphrag_dagster.kernel.lineage.lineage_reader import TableRows, open_rows
+from graphrag_dagster.kernel.lineage.resolved_names import decisions_on
 from graphrag_dagster.kernel.lineage.row_lineage import entity_named
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import DecisionLinks
-from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
-    OpenQuestion,
-    decisions_on,
-    open_questions,
-)
+from graphrag_dagster.systems.graphrag.resolution.resolved_names import OpenQuestion, open_questions
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
 
 _ENTITY = ("entity_id", "human_readable_id", "name", "title", "type", "frequency")

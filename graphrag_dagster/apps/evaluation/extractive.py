@@ -20,7 +20,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
 )
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import track
-from graphrag_dagster.kernel.questions.statement_reading import AnswerSentence, answer_sentences
+from graphrag_dagster.kernel.text.statement_reading import AnswerSentence, answer_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

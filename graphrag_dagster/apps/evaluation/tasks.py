@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
-from graphrag_dagster.kernel.tasks.task_ports import Items, ItemVerdict, OfEngine, Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Items, Usage
+from graphrag_dagster.kernel.models.chat.reply_schemas import ItemVerdict
+from graphrag_dagster.kernel.tasks.task_ports import OfEngine
 
 #: What is asked of each item:
 #: ``relevant_to_question`` has a statement to do with the question (idk: it does not answer, but may help);

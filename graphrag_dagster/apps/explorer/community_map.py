@@ -10,8 +10,8 @@ import polars as pl
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import MissingError, QuestionError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.report_citations import without_citations
 from graphrag_dagster.kernel.tables import LAYOUT
+from graphrag_dagster.kernel.tasks.report_citations import without_citations
 
 Measure = Literal["members", "tokens"]
 #: Characters of a summary that a cell shows.

@@ -12,8 +12,8 @@ from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, plac
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.instance_lineage import Instances
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
-from graphrag_dagster.kernel.questions.report_citations import marked_parts
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tasks.report_citations import marked_parts
 from graphrag_dagster.kernel.text.evidence import Words
 
 CitedKind = Literal["entity", "relationship", "claim", "report", "text_unit"]

@@ -10,7 +10,7 @@ from graphrag_dagster.apps.explorer.document_text import FOLDED, place_of, words
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.report_citations import without_citations
+from graphrag_dagster.kernel.tasks.report_citations import without_citations
 from graphrag_dagster.kernel.text.evidence import Passage, Words
 from graphrag_dagster.kernel.text.markup_spans import Span
 

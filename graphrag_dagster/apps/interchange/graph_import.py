@@ -34,14 +34,13 @@ from graphrag_dagster.apps.interchange.node_properties import NodeProperties
 from graphrag_dagster.apps.interchange.readers.graph_files import FileGraph, graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_graph
 from graphrag_dagster.apps.interchange.settings import ImportServer, ImportSettings, WriteBackSettings
-from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.errors import CorpusError, QueryError
+from graphrag_dagster.kernel.common.file_discovery import FoundFile, hash_files
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import track
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, hash_files
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.kernel.documents.imported_texts import SERVER
 from graphrag_dagster.kernel.pipeline.erasure import DeletedGraphs
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 from graphrag_dagster.kernel.storage.bolt_client import BoltGraph, server_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, WrittenTable

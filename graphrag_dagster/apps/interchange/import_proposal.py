@@ -14,8 +14,8 @@ from graphrag_dagster.apps.interchange.readers.graph_formats import BOTH, MICROS
 from graphrag_dagster.apps.interchange.readers.network_lines import EDGE_LIST
 from graphrag_dagster.apps.interchange.settings import ImportSettings
 from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE, discover
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE, discover
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings_file
 from graphrag_dagster.kernel.storage.corpus_names import check_name, name_from_folder

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GraphColumns
-from graphrag_dagster.kernel.documents.file_discovery import first_match, pattern_below
+from graphrag_dagster.kernel.common.file_discovery import first_match, pattern_below
 from graphrag_dagster.kernel.settings.section import (
     Identifier,
     PositiveInt,

@@ -13,11 +13,10 @@ from graphrag_dagster.apps.interchange.exporting.neo4j_writer import identifier
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
 from graphrag_dagster.apps.interchange.node_properties import WRITING, NodeProperties
 from graphrag_dagster.apps.interchange.settings import ImportServer, ImportSettings, WriteBackSettings
-from graphrag_dagster.errors import EndpointError, ExportError
+from graphrag_dagster.errors import EndpointError, ExportError, QueryError
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.documents.imported_texts import SERVER
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.section import ServerSettings
 from graphrag_dagster.kernel.storage.bolt_client import BoltGraph, BoltServer, server_of

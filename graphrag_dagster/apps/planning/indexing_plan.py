@@ -4,49 +4,46 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from graphrag_dagster.apps.planning.indexing_estimates import (
+    PAIR,
+    claims_estimate,
+    merging_estimate,
+    resolution_estimate,
+    typing_estimate,
+)
+from graphrag_dagster.apps.planning.plan_basis import PlanBasis, basis_of
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.call_estimates import (
-    PAIR,
+    SUMMARIES_PER_NAME,
+    SUMMARY_TOKENS,
     Estimate,
     Plan,
     Range,
     approximately,
     exactly,
-    names_and_pairs,
-    plan_extraction,
-    plan_reports,
-    plan_typing,
-    reply_tokens,
-    share_of_levels,
-    summary_tokens,
+    reply_length,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.plan_inputs import (
-    SUMMARIES_PER_NAME,
     KnownReplies,
-    PlanBasis,
     Planned,
     Unit,
-    basis_of,
     prices_of,
 )
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.name_judging_ports import Untyped
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.community_reports import reported
-from graphrag_dagster.systems.graphrag.index.extraction import untyped_names
-from graphrag_dagster.systems.graphrag.index.indexing_estimates import (
-    claims_estimate,
-    merging_estimate,
-    resolution_estimate,
+from graphrag_dagster.systems.graphrag.llm.entity_typing import names_per_call
+from graphrag_dagster.systems.graphrag.llm.extraction_lengths import (
+    plan_extraction,
+    reply_tokens,
 )
-from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper, names_per_call
 from graphrag_dagster.systems.graphrag.llm.judges import MOST_PAIRS
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, ReportSettings
@@ -232,48 +229,46 @@ class _Planner:
         each, tokens = entities + written, entities * _ELEMENT + written * 500
         if self._settings.makes("coterag"):
             each += 1 + SUMMARIES_PER_NAME
-            tokens += _ELEMENT + SUMMARIES_PER_NAME * summary_tokens(None).expected
+            tokens += _ELEMENT + SUMMARIES_PER_NAME * SUMMARY_TOKENS
         texts = approximately(self._names * each, known=False) + exactly(count - known)
         contents = exactly(self._unit_tokens * share) + approximately(self._names * tokens, known=False)
         inputs = contents + texts * self._count(prefixes.document)
         return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
 
 
-#: Names without a type for each name that stands in a text unit; a guess, by which nothing was measured.
-_WITHOUT_TYPE = 0.5
+#: Share of the communities that are of C0 or above, of C1 or above, of C2 or above, in graphs of texts:
+#: encyclopedias, meetings, talks, reports, documentation, a book. In a graph of movies, whose nodes have many
+#: neighbours, it is .01, .11 and .57.
+_DOWN_TO = (Range(0.2, 0.45, 0.7), Range(0.6, 0.7, 0.95), Range(0.95, 0.98, 1.0))
 
 
-def typing_estimate(
-    corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: KnownReplies
-) -> Estimate:
-    """Return what typing asks: of the untyped names of units that stay, of a guessed number in new ones."""
-    own = known.of_task("type")
-    typer = LlmEntityTyper(
-        OpenAIChatModel(own),
-        prompts,
-        labels=settings.section(ExtractionSettings).gliner.labels,
-        max_tokens=own.reply_limit,
-    )
-    staying = {unit.unit_id for unit in units if not unit.new}
-    asked = [one for one in _earlier_requests(corpus) if one.unit.id in staying]
-    requests = typer.requests(asked)
-    new = [requests[place] for place in known.new_requests("type", requests)]
-    texts = [unit.text for unit in units if unit.new]
-    names = _WITHOUT_TYPE * sum(len(names_and_pairs(text)[0]) for text in texts)
-    calls, inputs, outputs = plan_typing(
-        [known.size(request) for request in new],
-        sum(len(one.names) for one in asked) * len(new) / max(len(requests), 1),
-        approximately(names, known=False),
-        texts=known.tokens(*texts) if texts else 0,
-        prompt=known.tokens(*(prompts.load(f"type_entities_{part}").text for part in ("system", "user"))),
-        seen=known.average("type", "type_entities"),
-    )
-    return Estimate("typing", "type_entities", own.name, calls, inputs, outputs, len(requests) - len(new))
+def share_of_levels(deepest: int | None) -> Range:
+    """Return the share of the communities of a graph that are of a level or above; None: of any level."""
+    return exactly(1) if deepest is None or deepest >= len(_DOWN_TO) else _DOWN_TO[deepest]
 
 
-def _earlier_requests(corpus: str) -> list[Untyped]:
-    wanted = (tables.GLEANED_ENTITIES, tables.TYPINGS, tables.TEXT_CHUNKS)
-    entities, typings, chunks = (Warehouse().read_if_present(table, corpus) for table in wanted)
-    if entities is None or typings is None or chunks is None:
-        return []
-    return untyped_names(entities, typings, chunks)
+def plan_reports(
+    communities: Range,
+    prompt: int,
+    context_tokens: int,
+    elements: Range,
+    seen: float | None,
+    deepest: int | None = None,
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of the reports.
+
+    Args:
+        communities: how many of these levels there are.
+        prompt: tokens of the prompt without its context.
+        context_tokens: most tokens of a context.
+        elements: tokens of all entities and relationships; each stands in the reports of all its levels.
+        seen: tokens of an average report of this model.
+        deepest: level whose reports are the last; None: those of all levels are written.
+    """
+    levels = Range(1.2, 1.8, 3.0)
+    if deepest is not None:
+        levels = levels.at_most(exactly(deepest + 1))
+    context = (elements * levels).at_most(communities * context_tokens)
+    inputs = communities * prompt + context
+    written = reply_length(seen, 600.0)
+    return communities, inputs, communities * written

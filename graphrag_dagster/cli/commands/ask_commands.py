@@ -1,14 +1,30 @@
-"""``graphrag-dagster ask`` and ``trace``."""
+"""``graphrag-dagster ask``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
+import typer
 from rich.markup import escape
+from rich.text import Text
 from rich.tree import Tree
 
-from graphrag_dagster.cli.console import ERR, OUT, markdown, print_json
+from graphrag_dagster.cli.console import ERR, OUT, markdown
+from graphrag_dagster.cli.options import (
+    Date,
+    DateFrom,
+    DateTo,
+    Documents,
+    Folders,
+    Level,
+    Method,
+    Name,
+    Soft,
+    Where,
+)
 from graphrag_dagster.cli.progress_bars import progress_on
+from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
 from graphrag_dagster.kernel.catalogue.engines import Verdict
@@ -25,7 +41,7 @@ from graphrag_dagster.kernel.questions.context.answer import (
 )
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.kernel.text.evidence import Row, Written
 
 _ROWS_SHOWN, _LONGEST_SHOWN = 12, 90
@@ -65,25 +81,48 @@ def filters_of(
     )
 
 
-def ask_corpus(name: str, question: Question, *, as_json: bool, tree: bool = False) -> None:
-    """Answer the question, and print the answer with its sources, as JSON, or as the tree of its making.
+def ask_corpus(
+    name: Name,
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    method: Method = None,
+    level: Level = None,
+    response_type: Annotated[
+        str | None,
+        typer.Option(help="Length and layout, such as 'single sentence'; default: the settings'."),
+    ] = None,
+    general_knowledge: Annotated[
+        bool | None,
+        typer.Option(
+            "--general-knowledge/--no-general-knowledge",
+            help="Let the model add general knowledge, marked as such; default: from the settings.",
+        ),
+    ] = None,
+    document: Documents = None,
+    folder: Folders = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    date: Date = None,
+    where: Where = None,
+    soft: Soft = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show the provenance of each sentence as a tree.")
+    ] = False,
+) -> Result:
+    """Answer the question with its sources, or the tree of its making.
 
     A model's answer is printed as it comes where the output is a terminal.
 
     Raises:
         GraphragError: names the problem and the fix.
     """
-    question = question.validated()
+    filters = filters_of(document, folder, date_from, date_to, date, where, soft)
+    asked = Question(question, method, level, filters, (), response_type, general_knowledge).validated()
     index = Index.open(name)
     with progress_on(ERR) as shown, listening(shown):
-        stream = _Stream(shown.stop) if OUT.is_terminal and not as_json and not tree else None
-        answer = index.answer(question, stream)
-    if as_json:
-        print_json(answer.to_dict())
-    elif tree:
-        OUT.print(answer_tree(answer))
-    else:
-        print_answer(answer, streamed=bool(stream and stream.heard))
+        stream = _Stream(shown.stop) if OUT.is_terminal and not OUT.quiet and not trace else None
+        answer = index.answer(asked, stream)
+    parts = [answer_tree(answer)] if trace else answer_parts(answer, streamed=bool(stream and stream.heard))
+    return Result(answer.to_dict(), parts)
 
 
 class _Stream:
@@ -101,68 +140,69 @@ class _Stream:
         OUT.say(escape(piece), end="", style="dim", highlight=False)
 
 
-def print_answer(answer: Answer, *, streamed: bool = False) -> None:
-    """Print an answer with its sources; ``streamed``: below the text as it came."""
-    OUT.print("\n" if streamed else "")
+def answer_parts(answer: Answer, *, streamed: bool = False) -> Iterator[Part]:
+    """Yield an answer with its sources; ``streamed``: below the text as it came."""
+    yield "\n" if streamed else ""
     if answer.heading:
-        OUT.print(answer.heading, style="dim")
-        OUT.print()
-    OUT.print(markdown(answer.text_in_bold))
-    OUT.print()
-    _print_sources(answer)
+        yield Text(f"{answer.heading}\n", "dim")
+    yield markdown(answer.text_in_bold)
+    yield ""
+    yield from _source_lines(answer)
     for problem in answer.problems:
-        OUT.warn(f"could not be used: {problem}")
-    _print_support(answer)
+        yield Text(f"could not be used: {problem}", "yellow")
+    yield from _support_lines(answer)
     if answer.general:
-        OUT.warn(
+        yield Text(
             f"{answer.general} of {len(answer.statements)} statements are the model's general "
-            f"knowledge, marked {KNOWLEDGE_MARK}, and not from the documents"
+            f"knowledge, marked {KNOWLEDGE_MARK}, and not from the documents",
+            "yellow",
         )
     if answer.refused and answers_are_quotes(answer.engine) and answer.context and not answer.sources:
-        OUT.say(_NOTHING_NEAR, style="dim")
+        yield Text(_NOTHING_NEAR, "dim")
     elif answer.sources:
-        OUT.print()
+        yield ""
     if answer.why:
-        OUT.say(escape(answer.why), style="dim")
-    OUT.say(escape(", ".join(_facts(answer))), style="dim")
+        yield Text(answer.why, "dim")
+    yield Text(", ".join(_facts(answer)), "dim")
 
 
-def _print_support(answer: Answer) -> None:
-    """Print the statements that are not wholly supported, with the reasons."""
+def _support_lines(answer: Answer) -> Iterator[Text]:
+    """Yield the statements that are not wholly supported, with the reasons."""
     doubtful = [one for one in answer.statements if one.verdict in _DOUBTFUL]
     for one in doubtful:
-        why = f" [dim]{escape(one.reason)}[/]" if one.reason else ""
-        OUT.say(f"[yellow]{_DOUBTFUL[one.verdict]}:[/] “{escape(_shorten(one.text))}”{why}")
+        why = (f" {one.reason}", "dim") if one.reason else ""
+        yield Text.assemble((f"{_DOUBTFUL[one.verdict]}:", "yellow"), f" “{_shorten(one.text)}”", why)
     if doubtful:
         many = len(answer.statements)
         parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
         told = " and ".join(f"{count} {how}" for count, how in parts if count)
-        OUT.warn(f"of {plural(many, 'statement')} {told} by the words they cite")
+        yield Text(f"of {plural(many, 'statement')} {told} by the words they cite", "yellow")
 
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN].rsplit(' ', 1)[0]} …"
 
 
-def _print_sources(answer: Answer) -> None:
+def _source_lines(answer: Answer) -> Iterator[str | Text]:
     for source in answer.sources:
-        OUT.say(_source_name(source))
+        yield _source_name(source)
         if source.evidence:
-            OUT.say(f"    {escape(source.evidence.told.without_location)}", style="dim")
+            yield Text(f"    {source.evidence.told.without_location}", "dim")
     if answer.query:
-        OUT.print()
-        OUT.say(escape(answer.query.display_text), style="dim", highlight=False)
+        yield ""
+        yield Text(answer.query.display_text, "dim")
 
 
-def _source_name(source: Source) -> str:
+def _source_name(source: Source) -> Text:
+    number = (f"[{source.number}]", "bold")
     if source.evidence is None:
-        return f"[bold]\\[{source.number}][/] {source.kind} “{escape(source.title)}”"
+        return Text.assemble(number, f" {source.kind} “{source.title}”")
     told = source.evidence.told
-    of = "" if Path(told.path).stem == told.title else f" “{escape(told.title)}”"
+    of = "" if Path(told.path).stem == told.title else f" “{told.title}”"
     paraphrased = source.similarity is not None and source.similarity < 1
-    near = f" [dim]similarity {source.similarity:.2f}[/]" if paraphrased else ""
-    place = f" [dim]{told.place}[/]" if told.place else ""
-    return f"[bold]\\[{source.number}][/] {escape(told.path)}{of}{place}{near}"
+    near = f" similarity {source.similarity:.2f}" if paraphrased else ""
+    place = f" {told.place}" if told.place else ""
+    return Text.assemble(number, f" {told.path}{of}", (place, "dim"), (near, "dim"))
 
 
 def _facts(answer: Answer) -> Iterator[str]:

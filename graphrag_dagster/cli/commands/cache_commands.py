@@ -1,19 +1,20 @@
 """``graphrag-dagster cache`` and ``batches``: the LLM cache, and requests in a provider's Batch API."""
 
-import os
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 import polars as pl
-from rich.markup import escape
+import typer
 
-from graphrag_dagster.cli.console import ERR, OUT, number, print_json, table_of
+from graphrag_dagster.cli.console import ERR
+from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import CorpusError, EndpointError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.documents.documents import read_corpus
 from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, api_of, refresh_all
 from graphrag_dagster.kernel.models.cache.cache_database import (
     database_at,
@@ -33,33 +34,38 @@ def upkeep() -> Upkeep:
     return Upkeep(own_database())
 
 
-def show_stats(*, as_json: bool) -> None:
-    """Print the size of the LLM cache."""
+def show_stats() -> Result:
+    """Show the size of the LLM cache and what uses it."""
     stats = upkeep().stats()
-    if as_json:
-        print_json(stats)
-        return
-    OUT.say(f"{escape(stats['file'])}: {plural(stats['bytes'], 'byte')}")
+    shown: list[Part] = [f"{stats['file']}: {plural(stats['bytes'], 'byte')}"]
     if not (stats["replies"] or stats["vectors"]):
-        OUT.print("the LLM cache is empty")
-        return
-    numbers = ("replies", "tokens in", "tokens out")
-    replies = table_of("task", "model", *numbers, numbers=numbers, title="cached replies")
-    for row in stats["replies"]:
-        counts = (number(row[name]) for name in ("replies", "input_tokens", "output_tokens"))
-        replies.add_row(row["task"], escape(row["model"]), *counts)
-    for row in stats["vectors"]:
-        tokens = number(round(row["tokens"]))
-        replies.add_row("embed", escape(row["model"]), number(row["vectors"]), tokens, "")
-    OUT.print(replies)
-    columns = ("corpus", "asset", "replies", "last used (UTC)")
-    uses = table_of(*columns, numbers=("replies",), title="used by")
-    for row in stats["uses"]:
-        uses.add_row(escape(row["corpus"]), row["asset"], number(row["replies"]), row["last_used"])
-    OUT.print(uses)
+        return Result(stats, [*shown, "the LLM cache is empty"])
+    columns = ("task", "model", "replies", "input_tokens", "output_tokens")
+    vectors = [
+        {
+            "task": "embed",
+            "model": row["model"],
+            "replies": row["vectors"],
+            "input_tokens": round(row["tokens"]),
+        }
+        for row in stats["vectors"]
+    ]
+    replies = pl.DataFrame([*stats["replies"], *vectors], infer_schema_length=None)
+    names = {"input_tokens": "tokens in", "output_tokens": "tokens out", "last_used": "last used (UTC)"}
+    shown.append(
+        Frame(replies.select(one for one in columns if one in replies.columns), "cached replies", names)
+    )
+    if stats["uses"]:
+        shown.append(Frame(pl.DataFrame(stats["uses"], infer_schema_length=None), "used by", names))
+    return Result(stats, shown)
 
 
-def prune(corpus: str, *, everything: bool, as_json: bool) -> None:
+def prune(
+    corpus: Annotated[str, typer.Option(help="The corpus to prune.", show_default=False)],
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Delete everything that only this corpus uses.")
+    ] = False,
+) -> Result:
     """Delete cached replies that a corpus no longer uses.
 
     Raises:
@@ -69,32 +75,38 @@ def prune(corpus: str, *, everything: bool, as_json: bool) -> None:
     if not everything:
         _check_unchanged(corpus)
     pruned = upkeep().prune(corpus, everything=everything)
-    if as_json:
-        print_json({"corpus": corpus, **asdict(pruned)})
-        return
-    OUT.print(
-        f"{escape(corpus)}: deleted {plural(pruned.replies, 'reply', 'replies')} and "
-        f"{plural(pruned.vectors, 'vector')}; "
-        f"{pruned.kept:,} are in use"
+    told = (
+        f"{corpus}: deleted {plural(pruned.replies, 'reply', 'replies')} and "
+        f"{plural(pruned.vectors, 'vector')}; {pruned.kept:,} are in use"
     )
+    return Result({"corpus": corpus, **asdict(pruned)}, [told])
 
 
-def export(path: Path, corpus: str | None) -> None:
+def export(
+    file: Annotated[Path, typer.Argument(help="File of JSON lines to write.", show_default=False)],
+    corpus: Annotated[str | None, typer.Option(help="Only what this corpus uses.")] = None,
+) -> Result:
     """Write every cached reply to a JSON Lines file, atomically."""
-    partial = path.with_name(f".{uuid4().hex}.part")
+    partial = file.with_name(f".{uuid4().hex}.part")
     count = 0
     try:
-        with partial.open("x", encoding="utf-8") as file:
+        with partial.open("x", encoding="utf-8") as stream:
             for line in upkeep().export(corpus):
-                file.write(line + "\n")
+                stream.write(line + "\n")
                 count += 1
-        partial.replace(path)
+        partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
-    OUT.say(f"wrote {plural(count, 'reply', 'replies')} to {escape(os.fspath(path))}")
+    told = f"wrote {plural(count, 'reply', 'replies')} to {file}"
+    return Result({"file": file, "replies": count}, [told])
 
 
-def copy(to: str, *, as_json: bool) -> None:
+def copy(
+    to: Annotated[
+        str,
+        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE", show_default=False),
+    ],
+) -> Result:
     """Copy the LLM cache into another.
 
     Raises:
@@ -107,16 +119,14 @@ def copy(to: str, *, as_json: bool) -> None:
         )
     target = database_at(place)
     counts = copy_cache(own_database(), target)
-    if as_json:
-        copied = {table: {"copied": new, "there": old} for table, (new, old) in counts.items()}
-        print_json({"to": target.backend.shown, "tables": copied})
-        return
     others = sum(new for table, (new, _) in counts.items() if table not in {"replies", "vectors"})
-    OUT.say(
-        f"{escape(target.backend.shown)}: copied {plural(counts['replies'][0], 'reply', 'replies')}, "
+    told = (
+        f"{target.backend.shown}: copied {plural(counts['replies'][0], 'reply', 'replies')}, "
         f"{plural(counts['vectors'][0], 'vector')} and {plural(others, 'other row')}; "
         f"{plural(sum(old for _, old in counts.values()), 'row')} were there"
     )
+    copied = {table: {"copied": new, "there": old} for table, (new, old) in counts.items()}
+    return Result({"to": target.backend.shown, "tables": copied}, [told])
 
 
 def _check_unchanged(corpus: str) -> None:
@@ -125,7 +135,7 @@ def _check_unchanged(corpus: str) -> None:
     if corpus not in store.names():
         raise CorpusError(f"there is no corpus {corpus!r} any more; to delete all it used, add --everything")
     seen = warehouse.read_if_present(tables.FILES, corpus)
-    if seen is None or not _contents(seen).equals(_contents(store.read(corpus).files)):
+    if seen is None or not _contents(seen).equals(_contents(read_corpus(store, corpus).files)):
         raise CorpusError(
             f"the folder of {corpus} has changed since it was indexed; index it first, or add --everything"
         )
@@ -139,23 +149,30 @@ def _contents(files: pl.DataFrame) -> pl.DataFrame:
 _COLUMNS = ("batch", "corpus", "model", "status", "done", "of", "hours old")
 
 
-def list_batches(name: str | None, *, as_json: bool) -> None:
-    """Ask how far the batches are, collect what is done, and print them all, the oldest first."""
+def batches(
+    name: Annotated[str | None, typer.Argument(help="Only those of this corpus.", show_default=False)] = None,
+    cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.", metavar="ID")] = None,
+) -> Result:
+    """Ask how far the batches are, collect what is done, and list them all, the oldest first.
+
+    Raises:
+        EndpointError: there is no batch that could be stopped.
+    """
+    stopped = [cancel_batch(cancel)] if cancel else []
     database = own_database_if_made()
     rows: list[dict[str, Any]] = []
     if database is not None:
         for problem in refresh_all(database, models_of, name):
-            ERR.say(f"not up to date: {escape(problem)}")
+            ERR.say(f"not up to date: {problem}", markup=False)
         rows = [_row(batch) for batch in BatchStore(database).batches(name)]
-    if as_json:
-        print_json(rows)
-    elif not rows:
-        OUT.print("there are no batches")
-    else:
-        _print(rows)
+    if not rows:
+        return Result(rows, [*stopped, "there are no batches"])
+    problems = [f"{row['batch']}: {row['problem']}" for row in rows if row["problem"]]
+    listed = Frame(pl.DataFrame(rows, infer_schema_length=None).select(_COLUMNS), "batches")
+    return Result(rows, [*stopped, listed, *problems])
 
 
-def cancel_batch(name: str) -> None:
+def cancel_batch(name: str) -> str:
     """Ask the provider to stop a batch; what is answered by then is kept, the rest is asked again.
 
     Raises:
@@ -170,7 +187,7 @@ def cancel_batch(name: str) -> None:
         raise EndpointError(f"batch {name} is over: {batch.status}")
     remote = run_one(api_of(batch, models_of).cancel(name))
     store.progress(remote)
-    OUT.print(f"{escape(name)}: {escape(remote.status)}")
+    return f"{name}: {remote.status}"
 
 
 def _row(batch: RequestBatch) -> dict[str, Any]:
@@ -187,14 +204,3 @@ def _row(batch: RequestBatch) -> dict[str, Any]:
         "hours old": round((time.time() - batch.created) / 3600, 1),
         "problem": batch.problem,
     }
-
-
-def _print(rows: list[dict[str, Any]]) -> None:
-    table = table_of(*_COLUMNS, numbers=("done", "of", "hours old"), title="batches")
-    for row in rows:
-        cells = (number(row[c]) if c in {"done", "of"} else escape(str(row[c])) for c in _COLUMNS)
-        table.add_row(*cells)
-    OUT.print(table)
-    for row in rows:
-        if row["problem"]:
-            OUT.say(f"{escape(row['batch'])}: {escape(row['problem'])}")

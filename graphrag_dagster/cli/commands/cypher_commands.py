@@ -3,17 +3,17 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.markup import escape
+import typer
+from rich.text import Text
 
 from graphrag_dagster.apps.cypher.property_graph import CorpusGraph, GraphQueryRun, GraphRows
 from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
-from graphrag_dagster.cli.commands.sql_commands import print_rows, write_csv
-from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.commands.sql_commands import row_parts, write_csv
+from graphrag_dagster.cli.options import Csv, FormulaSafe, Name
+from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
 from graphrag_dagster.kernel.questions.corpus_index import settings_for_questions
@@ -24,48 +24,48 @@ _PARAMETER = re.compile(r"\$?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re
 _MORE = "there may be more: the query gives no further rows than these; ask for others with SKIP"
 
 
-@dataclass(frozen=True, slots=True)
-class CypherOptions:
-    """What is asked: a query with ``name=value`` for its parameters, or a question in plain words."""
-
-    query: str | None = None
-    question: str | None = None
-    parameters: tuple[str, ...] = ()
-
-
 def run_cypher(
-    name: str, given: CypherOptions, *, csv: Path | None, formula_safe: bool, as_json: bool
-) -> None:
-    """Run a query over a corpus's graph, and print its rows, or write them to a CSV file.
+    name: Name,
+    query: Annotated[
+        str | None, typer.Argument(help="One query in openCypher that only reads.", show_default=False)
+    ] = None,
+    ask: Annotated[
+        str | None,
+        typer.Option(help="Natural-language question instead of a query, such as 'Who is connected to X?'."),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A value of a $name: a number, true, false, null, a list of JSON, else a text.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    csv: Csv = None,
+    formula_safe: FormulaSafe = False,
+) -> Result:
+    """Run a query over a corpus's graph; its rows are shown, or written to a CSV file.
 
     Raises:
         QuestionError: neither a query nor a question is given, or both; it is refused, fails or reaches a
             limit; or the file cannot be written.
         GraphragError: the graph cannot be made or reached.
     """
-    if (given.query is None) == (given.question is None):
+    if (query is None) == (ask is None):
         raise QuestionError("give a query, or a question with --ask; one of them")
-    if given.question is not None:
-        if given.parameters:
+    facts: Any
+    answer: list[Part] = []
+    if ask is not None:
+        if param:
             raise QuestionError("--param is for a query; leave it out with --ask")
-        answer = Index.open(name).ask_graph(given.question)
-        if as_json:
-            print_json(answer_object(answer))
-            return
-        _print_answer(answer)
-        ran = answer.ran
+        found = Index.open(name).ask_graph(ask)
+        answer, ran, facts = _answer_parts(found), found.ran, answer_object(found)
     else:
         graph = CorpusGraph(Warehouse(), name, settings_for_questions(name).section(CypherSettings))
-        ran = graph.run(str(given.query), dict(_parameters(given.parameters)))
-        if as_json:
-            print_json(list(ran.found.objects()))
-            return
-    if csv:
-        write_csv(csv, _texts(ran.found), formula_safe=formula_safe)
-    else:
-        print_rows(_texts(ran.found))
-    if ran.found.more:
-        OUT.print(_MORE)
+        ran = graph.run(str(query), dict(_parameters(param or ())))
+        facts = list(ran.found.objects())
+    rows = _result(ran.found)
+    shown = write_csv(csv, rows, formula_safe=formula_safe) if csv else row_parts(rows)
+    return Result(facts, [*answer, *shown, *([_MORE] if ran.found.more else [])])
 
 
 def answer_object(answer: CypherAnswer) -> dict[str, Any]:
@@ -84,13 +84,10 @@ def answer_object(answer: CypherAnswer) -> dict[str, Any]:
     }
 
 
-def _print_answer(answer: CypherAnswer) -> None:
+def _answer_parts(answer: CypherAnswer) -> list[Part]:
     who = "a model" if answer.template is None else f"the template {answer.template}"
-    OUT.say(f"{escape(answer.reading)}, by {who}")
-    OUT.warn(*answer.guessed, *answer.problems)
-    OUT.print()
-    OUT.say(query_text(answer.ran), markup=False, highlight=False)
-    OUT.print()
+    doubts = [Text(one, "yellow") for one in (*answer.guessed, *answer.problems)]
+    return [f"{answer.reading}, by {who}", *doubts, "", query_text(answer.ran), ""]
 
 
 def query_text(ran: GraphQueryRun) -> str:
@@ -114,15 +111,8 @@ def _value(text: str) -> Any:
         return text
 
 
-def _texts(found: GraphRows) -> ResultRows:
+def _result(found: GraphRows) -> ResultRows:
     numeric = [
         all(isinstance(row[place], int | float) for row in found.rows) for place in range(len(found.columns))
     ]
-    rows = ([_text(value) for value in row] for row in found.rows)
-    return ResultRows(list(found.columns), numeric, [False] * len(found.columns), rows)
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return ResultRows(list(found.columns), numeric, map(list, found.rows))

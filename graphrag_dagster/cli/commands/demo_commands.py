@@ -2,13 +2,15 @@
 
 import shlex
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote
 
-from rich.markup import escape
+import typer
+from rich.text import Text
 
-from graphrag_dagster.cli.commands.ask_commands import print_answer
+from graphrag_dagster.cli.commands.ask_commands import answer_parts
 from graphrag_dagster.cli.commands.index_commands import index_corpus
-from graphrag_dagster.cli.console import OUT
+from graphrag_dagster.cli.result import say, show
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.index import Index
 from graphrag_dagster.kernel.common.printable import plural
@@ -34,11 +36,15 @@ _TO_ASK = (
 _QUERY = "select title, type, degree from graph.entities order by degree desc limit 10"
 
 
-def demo(folder: Path | None) -> int:
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the documents; default: harbour, beside the other corpora.", show_default=False
+        ),
+    ] = None,
+) -> int:
     """Write the sample corpus, index it, ask it three questions, and print what to do next.
-
-    Args:
-        folder: where its documents are written; default: ``harbour`` in the corpora root.
 
     Returns:
         the exit code of the index.
@@ -50,13 +56,13 @@ def demo(folder: Path | None) -> int:
     target = (folder or store.path / HARBOUR.name).expanduser().resolve()
     write_sample(target)
     name = store.register(target)
-    code = index_corpus(name, as_json=False)
+    code = show(index_corpus(name), as_json=False)
     with keep_open():
         index = Index.open(name)
         for question in _ASKED:
-            OUT.print()
-            OUT.say(f"[bold]$ {escape(_ask_command(name, question))}[/]")
-            print_answer(index.answer(Question(question)))
+            say(Text(f"\n$ {_ask_command(name, question)}", "bold"))
+            for part in answer_parts(index.answer(Question(question))):
+                say(part)
     _print_next(name)
     return code
 
@@ -83,10 +89,10 @@ def write_sample(folder: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(contents[path])
     if missing:
-        OUT.say(f"wrote {plural(len(missing), 'file')} of the sample corpus into {escape(str(folder))}")
+        say(f"wrote {plural(len(missing), 'file')} of the sample corpus into {folder}")
     if changed:
         told = plural(len(changed), "file differs", "files differ")
-        OUT.say(f"{told} from the sample in {escape(str(folder))}, and stay as they are")
+        say(f"{told} from the sample in {folder}, and stay as they are")
 
 
 def _holds(file: Path, content: bytes) -> bool:
@@ -99,8 +105,7 @@ def _ask_command(name: str, question: str) -> str:
 
 def _print_next(name: str) -> None:
     corpus = shlex.quote(name)
-    OUT.print()
-    OUT.say("[bold]What to do next[/]")
+    say(Text("\nWhat to do next", "bold"))
     lines = [
         "Ask more:",
         *(f"  {_ask_command(name, question)}" for question in _TO_ASK),
@@ -113,4 +118,4 @@ def _print_next(name: str) -> None:
         "  graphrag-dagster index path/to/folder",
     ]
     for line in lines:
-        OUT.say(line, markup=False)
+        say(line)

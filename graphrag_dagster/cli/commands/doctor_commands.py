@@ -2,25 +2,35 @@
 
 import os
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
-from rich.markup import escape
-from rich.table import Table as RichTable
+import polars as pl
+import typer
+from rich.text import Text
 
+from graphrag_dagster.apps.planning.doctor import asks_models, examine, remember, verdict
 from graphrag_dagster.apps.planning.indexing_plan import largest_data
-from graphrag_dagster.cli.console import ERR, OUT, print_json, table_of
+from graphrag_dagster.cli.console import ERR
+from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import CorpusError, EndpointError, WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import engines, load_target, plugin_errors, rerankers
+from graphrag_dagster.kernel.catalogue.plugins import Plugin
+from graphrag_dagster.kernel.catalogue.registry import (
+    engines,
+    installed_plugins,
+    load_target,
+    plugin_errors,
+    rerankers,
+)
 from graphrag_dagster.kernel.models.cache.cache_database import own_database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, LLMCache, User
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-from graphrag_dagster.kernel.models.probing.doctor import asks_models, examine, remember, verdict
 from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
@@ -32,74 +42,114 @@ from graphrag_dagster.kernel.tables import TEXT_UNIT_EMBEDDINGS
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
-_COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
+_STYLES = {"works": None, "fallback": "yellow", "fails": "red", "skipped": "dim"}
+_PLUGIN = ("kind", "name", "package", "state")
+_PROBE = ("probe", "verdict", "found", "consequence")
 _LINES = {
-    "ready": "[green]ready[/]: everything needed works",
-    "usable": "[yellow]usable[/]: see the last column for fallbacks and recommended settings",
-    "unusable": "[red]not usable[/]: fix the failed probes, then run doctor again",
+    "ready": ("ready", "green", ": everything needed works"),
+    "usable": ("usable", "yellow", ": see the last column for fallbacks and recommended settings"),
+    "unusable": ("not usable", "red", ": fix the failed probes, then run doctor again"),
 }
 
 
-def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
-    """Probe the models of a corpus, or the endpoint that the environment names, and print it.
-
-    Returns:
-        The exit code: 0 ready, usable or not needed, 1 hopeless.
+def doctor(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            help="Corpus or folder whose settings are used; default: the endpoint at $OPENAI_BASE_URL.",
+            metavar="NAME|PATH",
+            show_default=False,
+        ),
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Write the recommended settings into corpus.yaml.")
+    ] = False,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Print what a bug report needs: versions, settings, counts, the last run; no keys or texts. "
+            "Sends nothing.",
+        ),
+    ] = False,
+) -> Result:
+    """List plug-ins, and probe the models of a corpus, or the endpoint that the environment names.
 
     Raises:
         CorpusError: there is no such corpus.
         SettingsError: its settings cannot be used, or not be written.
         EndpointError: no endpoint is named.
     """
+    if report:
+        from graphrag_dagster.cli.bug_report import bug_report
+
+        if fix:
+            raise typer.BadParameter("--report writes nothing; drop --fix")
+        return bug_report(target)
     if fix and target is None:
         raise CorpusError("--fix needs the name of a corpus")
+    plugins = installed_plugins()
+    shown: list[Part] = [_plugin_table(plugins)] if plugins else []
+    broken = int(any(one.problem for one in plugins))
     name = None if target is None else CorpusStore().resolve(target)
+    if name is None and plugins and not os.environ.get(BASE_URL):
+        return Result({"plugins": _plugin_rows(plugins)}, shown, code=broken)
     settings = _settings_from_environment() if name is None else CorpusStore().settings(name)
-    reranked = bool(rerankers()[settings.search.chosen_reranker].packages)
-    local = engines()[settings.engine_of("extraction")].examined
-    if not as_json and not asks_models(settings) and not reranked and not local:
-        OUT.say(f"{escape(str(name))}: no model is used, so there is nothing to probe; nothing was sent")
-        return 0
-    if not as_json and asks_models(settings):
-        ERR.print("sending a dozen small calls to each model; a slow one takes a minute", style="dim")
-    findings = run_one(examine(settings, _largest_data(name), _vector_length(settings, name)))
-    findings += _reranker(settings, str(name)) if reranked else []
-    where = "entities and relationships of text units, on this machine"
-    if local:
-        with plugin_errors("engine", settings.engine_of("extraction"), "examining its models"):
-            findings += [replace(one, endpoint=where) for one in load_target(local)(settings)]
+    findings = _findings(settings, name)
     outcome = verdict(findings)
+    facts = {"corpus": name, "verdict": outcome, "findings": findings, "plugins": _plugin_rows(plugins)}
+    if not findings:
+        told = f"{name}: no model is used, so there is nothing to probe; nothing was sent"
+        return Result(facts, [*shown, told], code=broken)
     if outcome != "unusable":
         remember(settings, CapabilityStore(own_database()))
     advised = {key: value for one in findings for key, value in one.settings.items()}
-    if as_json:
-        if fix and name and advised:
-            write_settings(CorpusStore().folder(name), advised)
-        print_json({"corpus": name, "verdict": outcome, "findings": [asdict(one) for one in findings]})
-    else:
-        for endpoint, group in groupby(findings, key=attrgetter("endpoint")):
-            OUT.print(_table(endpoint, list(group)))
-        OUT.say(_LINES[outcome])
-        _advise(name, advised, fix=fix)
-    return 1 if outcome == "unusable" else 0
+    shown += [_table(endpoint, list(group)) for endpoint, group in groupby(findings, attrgetter("endpoint"))]
+    word, style, rest = _LINES[outcome]
+    shown += [Text.assemble((word, style), rest), *_advice(name, advised, fix=fix)]
+    return Result(facts, shown, code=1 if outcome == "unusable" else broken)
 
 
-def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:
-    """Print the settings that fit what was found, and write them where that is wanted."""
+def _plugin_rows(plugins: Sequence[Plugin]) -> list[dict[str, str | None]]:
+    return [
+        {"kind": one.kind, "name": one.name, "package": one.package, "problem": one.problem}
+        for one in plugins
+    ]
+
+
+def _plugin_table(plugins: Sequence[Plugin]) -> Frame:
+    rows = [
+        (one.kind, one.name, one.package, f"left out: {one.problem}" if one.problem else "in use")
+        for one in plugins
+    ]
+    return Frame(pl.DataFrame(rows, _PLUGIN, orient="row"), bare=True)
+
+
+def _findings(settings: CorpusSettings, name: str | None) -> list[ProbeFinding]:
+    """Probe what the settings use; empty where they use no model."""
+    found: list[ProbeFinding] = []
+    if asks_models(settings):
+        ERR.print("sending a dozen small calls to each model; a slow one takes a minute", style="dim")
+        found += run_one(examine(settings, _largest_data(name), _vector_length(settings, name)))
+    if rerankers()[settings.search.chosen_reranker].packages:
+        found += _reranker(settings, str(name))
+    if local := engines()[settings.engine_of("extraction")].examined:
+        where = "entities and relationships of text units, on this machine"
+        with plugin_errors("engine", settings.engine_of("extraction"), "examining its models"):
+            found += [replace(one, endpoint=where) for one in load_target(local)(settings)]
+    return found
+
+
+def _advice(name: str | None, advised: dict[str, Any], *, fix: bool) -> list[str]:
+    """Return the settings that fit what was found, which are written where that is wanted."""
     if not advised:
-        if fix:
-            OUT.say("no setting fixes the problems found; nothing was written")
-        return
+        return ["no setting fixes the problems found; nothing was written"] if fix else []
+    lines = [lines_of(advised)]
     if fix and name:
         path = write_settings(CorpusStore().folder(name), advised)
-        OUT.say(f"written into {escape(str(path))}:")
-    else:
-        OUT.print("recommended settings for corpus.yaml:")
-    OUT.say(lines_of(advised), markup=False, highlight=False)
-    if fix:
-        OUT.say("other settings are unchanged; run doctor again to check")
-    elif name:
-        OUT.say(f"graphrag-dagster doctor {escape(name)} --fix writes them")
+        return [f"written into {path}:", *lines, "other settings are unchanged; run doctor again to check"]
+    lines.insert(0, "recommended settings for corpus.yaml:")
+    return [*lines, f"graphrag-dagster doctor {name} --fix writes them"] if name else lines
 
 
 def _session(settings: CorpusSettings, name: str) -> TaskProvider:
@@ -139,9 +189,8 @@ def _largest_data(name: str | None) -> dict[RoleName, int] | None:
     return None
 
 
-def _table(endpoint: str, findings: list[ProbeFinding]) -> RichTable:
-    table = table_of("probe", "", "found", "consequence", title=escape(endpoint))
-    for one in findings:
-        outcome = f"[{_COLOURS[one.verdict]}]{one.verdict}[/]"
-        table.add_row(one.probe, outcome, escape(one.found), escape(one.consequence))
-    return table
+def _table(endpoint: str, findings: list[ProbeFinding]) -> Frame:
+    rows = pl.DataFrame(
+        [(one.probe, one.verdict, one.found, one.consequence) for one in findings], _PROBE, orient="row"
+    )
+    return Frame(rows, endpoint, styles=[_STYLES[one.verdict] for one in findings])

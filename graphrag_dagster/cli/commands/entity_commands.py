@@ -2,11 +2,13 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from rich.markup import escape
+import polars as pl
+import typer
+from rich.text import Text
 
-from graphrag_dagster.apps.decisions.entity_names import EntityNames, Questions, entities, entity, questions
+from graphrag_dagster.apps.decisions.entity_names import Questions, entities, entity, questions
 from graphrag_dagster.apps.decisions.name_decisions import (
     AffectedEntities,
     DecisionResult,
@@ -17,139 +19,132 @@ from graphrag_dagster.apps.decisions.name_decisions import (
     split,
     undo,
 )
-from graphrag_dagster.cli.commands.corpus.show_commands import print_unused
-from graphrag_dagster.cli.console import OUT, print_json, table_of
+from graphrag_dagster.cli.commands.corpus.show_commands import unused_lines
+from graphrag_dagster.cli.options import Everything, Name
+from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.kernel.common.printable import plural, shorten
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import OpenQuestion
 
-_ROWS, _NAMES, _DOCUMENTS = 30, 8, 3
-_LONGEST = 80
-_VERDICTS = {
-    "merge": "one",
-    "ask": "[yellow]open[/]",
-    "apart": "apart",
-    "unused": "[yellow]without effect[/]",
-}
+_ROWS, _NAMES, _DOCUMENTS, _LONGEST = 30, 8, 3, 80
+_VERDICTS = {"merge": "one", "ask": "open", "apart": "apart", "unused": "without effect"}
+
+_Names = Annotated[
+    list[str],
+    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME...", show_default=False),
+]
+_Document = Annotated[
+    str | None,
+    typer.Option(
+        "--document", help="Path, id or title of the one document of which it is said; default: all."
+    ),
+]
+_Who = Annotated[str | None, typer.Option(help="Who decides; default: the user of this system.")]
 
 
-def list_entities(name: str, *, everything: bool, as_json: bool) -> None:
-    """Print all entities with their names, the most mentioned first.
-
-    Raises:
-        WarehouseError: the corpus has not been indexed.
-    """
-    found = entities(Warehouse(), name)
-    if as_json:
-        print_json({"corpus": name, "entities": found.to_dicts()})
-        return
-    shown = found if everything else found.head(_ROWS)
-    numbers = ("mentions", "units")
-    table = table_of("entity", "type", *numbers, "other names", numbers=numbers, overflow="fold")
-    for row in shown.iter_rows(named=True):
-        others = [one for one in row["names"] if one != row["title"]]
-        told = ", ".join(shorten(one, _LONGEST) for one in others[:_NAMES])
-        more = f", and {len(others) - _NAMES:,} more" if len(others) > _NAMES else ""
-        table.add_row(
-            escape(shorten(row["title"], _LONGEST)),
-            escape(row["type"]),
-            f"{row['mentions']:,}",
-            f"{row['text_units']:,}",
-            escape(told + more),
-        )
-    OUT.print(table)
-    if len(found) > len(shown):
-        OUT.print(f"[dim]… {len(found) - len(shown):,} more: --all[/]")
-
-
-def show_entity(name: str, asked: str, *, everything: bool, as_json: bool) -> None:
-    """Print the names of an entity, where each stands for it, and every decision on them.
+def show_entities(
+    name: Name,
+    entity: Annotated[
+        str | None,
+        typer.Argument(help="Any name of one entity, or its id; default: all.", show_default=False),
+    ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="List which names may be one, and the commands that decide it.")
+    ] = False,
+    everything: Everything = False,
+) -> Result:
+    """List entities with their names, one with the decisions on its names, or what is open on names.
 
     Raises:
         QuestionError: there is no such entity, or more than one.
         WarehouseError: the corpus has not been indexed.
     """
+    most = None if everything else _ROWS
+    if ask:
+        if entity:
+            raise typer.BadParameter("--ask lists all entities; drop the name")
+        return _questions(name, most)
+    if entity:
+        return _entity_with_decisions(name, entity, most)
+    found = entities(Warehouse(), name)
+    rows = [
+        {
+            "entity": row["title"],
+            "type": row["type"],
+            "mentions": row["mentions"],
+            "units": row["text_units"],
+            "other names": _other_names(row),
+        }
+        for row in found.head(most or len(found)).iter_rows(named=True)
+    ]
+    shown: list[Part] = [Frame(pl.DataFrame(rows)), *_more(len(found) - len(rows))]
+    return Result({"corpus": name, "entities": found}, shown)
+
+
+def _other_names(row: dict[str, Any]) -> str:
+    others = [one for one in row["names"] if one != row["title"]]
+    more = f", and {len(others) - _NAMES:,} more" if len(others) > _NAMES else ""
+    return ", ".join(shorten(one, _LONGEST) for one in others[:_NAMES]) + more
+
+
+def _entity_with_decisions(name: str, asked: str, most: int | None) -> Result:
     found = entity(Warehouse(), name, asked)
-    if as_json:
-        print_json({"corpus": name, **found.to_dict()})
-        return
     row = found.entity
-    OUT.say(
-        f"[bold]{escape(row['title'])}[/] {escape(row['type'])}, {plural(row['mentions'], 'mention')}, "
-        f"{plural(row['text_units'], 'text unit')}, {plural(row['documents'], 'document')} "
-        f"[dim]{row['entity_id']}[/]"
+    told = (
+        f" {row['type']}, {plural(row['mentions'], 'mention')}, {plural(row['text_units'], 'text unit')}, "
+        f"{plural(row['documents'], 'document')} "
     )
-    _print_names(found, everything=everything)
-    _print_decisions(found, everything=everything)
+    names = found.names.select(
+        pl.nth(0).alias("name"),
+        pl.nth(1).alias("mentions"),
+        (pl.nth(2) if most is None else pl.nth(2).list.head(_DOCUMENTS)).alias("in documents"),
+    )
+    decided = found.decisions if most is None else found.decisions.head(most)
+    shown: list[Part] = [
+        Text.assemble((row["title"], "bold"), told, (row["entity_id"], "dim")),
+        Frame(names),
+        *(_decision_line(one) for one in decided.iter_rows(named=True)),
+        *_more(len(found.decisions) - len(decided)),
+    ]
+    return Result({"corpus": name, **found.to_dict()}, shown)
 
 
-def show_questions(name: str, *, everything: bool, as_json: bool) -> None:
-    """Print what is open on names, with the commands that answer it, and decisions without effect.
-
-    Raises:
-        GraphragError: the corpus has not been indexed, or its settings cannot be used.
-    """
+def _questions(name: str, most: int | None) -> Result:
     found = questions(Warehouse(), name)
-    if as_json:
-        told = found.to_dict()
-        for row, one in zip(told["questions"], found.open, strict=True):
-            row["commands"] = list(_commands(name, one))
-        print_json({"corpus": name, **told})
-        return
-    shown = found.open if everything else found.open[:_ROWS]
-    for one in shown:
-        _print_question(name, one)
-    if len(found.open) > len(shown):
-        OUT.print(f"[dim]… {len(found.open) - len(shown):,} more: --all[/]")
-    _print_rest(name, found)
+    facts = found.to_dict()
+    for row, one in zip(facts["questions"], found.open, strict=True):
+        row["commands"] = list(_commands(name, one))
+    shown = found.open if most is None else found.open[:most]
+    lines = [line for one in shown for line in _question_lines(name, one)]
+    return Result(
+        {"corpus": name, **facts}, [*lines, *_more(len(found.open) - len(shown)), *_rest_lines(name, found)]
+    )
 
 
-def _print_names(found: EntityNames, *, everything: bool) -> None:
-    table = table_of("name", "mentions", "in documents", numbers=("mentions",), overflow="fold")
-    for surface, mentions, documents in found.names.iter_rows():
-        shown = documents if everything else documents[:_DOCUMENTS]
-        more = len(documents) - len(shown)
-        told = ", ".join(shown) + (f", and {more:,} more" if more else "")
-        table.add_row(escape(surface), f"{mentions:,}", escape(told))
-    OUT.print(table)
+def _more(count: int) -> list[Text]:
+    return [Text(f"… {count:,} more: --all", "dim")] if count > 0 else []
 
 
-def _print_decisions(found: EntityNames, *, everything: bool) -> None:
-    rows = found.decisions
-    shown = rows if everything else rows.head(_ROWS)
-    for row in shown.iter_rows(named=True):
-        OUT.say(_decision_line(row))
-    if len(rows) > len(shown):
-        OUT.print(f"[dim]… {len(rows) - len(shown):,} more: --all[/]")
-
-
-def _decision_line(row: dict[str, Any]) -> str:
-    verdict = _VERDICTS[row["verdict"]]
+def _decision_line(row: dict[str, Any]) -> Text:
     where = f" in {row['path']}" if row["path"] else ""
-    by = row["who"] or row["decided_by"]
     facts = (
-        f"by {by}",
+        f"by {row['who'] or row['decided_by']}",
         row["decided_at"],
         row["decision_id"],
         None if row["score"] is None else f"score {row['score']:.2f}",
     )
-    told = ", ".join(filter(None, facts))
-    return (
-        f"{verdict}: {escape(repr(row['one']))} – {escape(repr(row['other']))}{escape(where)}: "
-        f"{escape(row['reason'])} [dim]({escape(told)})[/]"
-    )
+    verdict = (_VERDICTS[row["verdict"]], "yellow" if row["verdict"] in {"ask", "unused"} else "")
+    told = f": {row['one']!r} – {row['other']!r}{where}: {row['reason']}"
+    return Text.assemble(verdict, told, (f" ({', '.join(filter(None, facts))})", "dim"))
 
 
-def _print_question(name: str, one: OpenQuestion) -> None:
+def _question_lines(name: str, one: OpenQuestion) -> Iterator[str | Text]:
     score = "" if one.score is None else f", score {one.score:.2f}"
-    OUT.say(
-        f"[bold]{escape(one.one)}[/] ({escape(one.one_type)}) – [bold]{escape(one.other)}[/] "
-        f"({escape(one.other_type)}): {plural(one.mentions, 'mention')}{score}, {escape(_where(one))}"
-    )
-    OUT.say(f"  {escape(one.reason)}", style="dim")
-    for command in _commands(name, one):
-        OUT.say(f"  {escape(command)}")
+    told = f" ({one.other_type}): {plural(one.mentions, 'mention')}{score}, {_where(one)}"
+    yield Text.assemble((one.one, "bold"), f" ({one.one_type}) – ", (one.other, "bold"), told)
+    yield Text(f"  {one.reason}", "dim")
+    yield from (f"  {command}" for command in _commands(name, one))
 
 
 def _where(one: OpenQuestion) -> str:
@@ -176,129 +171,122 @@ def _commands(name: str, one: OpenQuestion) -> Iterator[str]:
     yield shlex.join(["graphrag-dagster", "split", name, *alone, *names])
 
 
-def _print_rest(name: str, found: Questions) -> None:
+def _rest_lines(name: str, found: Questions) -> Iterator[str | Text]:
     if not found.open:
-        OUT.print("no question on names is open")
+        yield "no question on names is open"
     if found.answered:
         are = "is" if found.answered == 1 else "are"
-        OUT.say(
+        yield (
             f"{plural(found.answered, 'question')} more {are} decided by now; to apply it: "
-            f"graphrag-dagster index {escape(name)}"
+            f"graphrag-dagster index {name}"
         )
-    print_unused(found.unused.to_dicts())
+    yield from unused_lines(found.unused.to_dicts())
 
 
-def decide(
-    verdict: Literal["same", "different"],
-    name: str,
-    names: Sequence[str],
-    document: str | None,
-    who: str | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Decide that names are one entity, or that no two are, and print what that concerns.
+def merge_names(name: Name, names: _Names, document: _Document = None, who: _Who = None) -> Result:
+    """Decide that names are one entity.
 
     Raises:
         GraphragError: why nothing was written.
     """
-    made = (merge if verdict == "same" else split)(name, names, document=document, who=who)
-    if as_json:
-        print_json(
-            {
-                "corpus": name,
-                **made.said.to_dict(),
-                "written": made.written,
-                "concerned": [
-                    {"title": one.title, "type": one.type, "mentions": one.mentions, "names": list(one.names)}
-                    for one in made.concerned
-                ],
-                "resolution_enabled": made.applied,
-            }
-        )
-        return
-    _print_made(name, made)
+    return _decided(name, merge(name, names, document=document, who=who))
 
 
-def undo_decision(name: str, identity: str | None, *, as_json: bool) -> None:
-    """Take a decision back, and print which.
+def split_names(name: Name, names: _Names, document: _Document = None, who: _Who = None) -> Result:
+    """Decide that no two of the names are one entity.
 
     Raises:
-        GraphragError: why nothing was taken back.
+        GraphragError: why nothing was written.
     """
-    said = undo(name, identity)
-    if as_json:
-        print_json({"corpus": name, "undone": said.to_dict()})
-        return
-    OUT.say(f"undone: {_decision_text(said)}")
-    OUT.say(f"to apply it: graphrag-dagster index {escape(name)}")
+    return _decided(name, split(name, names, document=document, who=who))
 
 
-def list_decisions(name: str, *, as_json: bool) -> None:
-    """Print what people decided of the names of a corpus.
+def undo_decision(
+    name: Name,
+    decision: Annotated[
+        str | None,
+        typer.Argument(
+            help="Id of a decision on names; default: the last.", metavar="ID", show_default=False
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the decisions without undoing any.")] = False,
+) -> Result:
+    """Take a decision back, or list what people decided of the names of a corpus.
 
     Raises:
-        GraphragError: a file cannot be used.
+        GraphragError: why nothing was taken back, or a file cannot be used.
     """
-    found = decisions(name)
-    applied = applied_names(Warehouse(), name)
-    if as_json:
-        rows = [{**one.to_dict(), "applied": one.word in applied} for one in found]
-        print_json({"corpus": name, "decisions": rows})
-        return
-    if not found:
-        OUT.say(f"no decisions on names of {escape(name)}")
-        return
+    if listed:
+        return _decisions(name)
+    said = undo(name, decision)
+    told = [f"undone: {_decision_text(said)}", f"to apply it: graphrag-dagster index {name}"]
+    return Result({"corpus": name, "undone": said.to_dict()}, told)
+
+
+def _decisions(name: str) -> Result:
+    found, applied = decisions(name), applied_names(Warehouse(), name)
+    rows = [{**one.to_dict(), "applied": one.word in applied} for one in found]
+    shown: list[Part] = [] if found else [f"no decisions on names of {name}"]
     for one in found:
         when = "applied" if one.word in applied else "applied by the next index"
         told = ", ".join(dict.fromkeys((_decided_by(one), one.file, when)))
-        OUT.say(f"[bold]{escape(one.id)}[/] {escape(_decision(one))} [dim]({escape(told)})[/]")
-    OUT.say(
-        f"to take one back: graphrag-dagster undo {escape(name)} ID; what stands in corpus.yaml is taken out "
-        "there"
-    )
+        shown.append(Text.assemble((one.id, "bold"), f" {_decision(one)} ", (f"({told})", "dim")))
+    if found:
+        back = f"to take one back: graphrag-dagster undo {name} ID"
+        shown.append(f"{back}; what stands in corpus.yaml is taken out there")
+    return Result({"corpus": name, "decisions": rows}, shown)
 
 
-def _print_made(name: str, made: DecisionResult) -> None:
-    if not made.written:
-        OUT.say(f"decided already, nothing is written: {_decision_text(made.said)}")
-    else:
-        OUT.say(f"decided: {_decision_text(made.said)}")
-    for line in _affected_lines(made):
-        OUT.say(line)
+def _decided(name: str, made: DecisionResult) -> Result:
+    concerned = [
+        {"title": one.title, "type": one.type, "mentions": one.mentions, "names": list(one.names)}
+        for one in made.concerned
+    ]
+    facts = {
+        "corpus": name,
+        **made.said.to_dict(),
+        "written": made.written,
+        "concerned": concerned,
+        "resolution_enabled": made.applied,
+    }
+    return Result(facts, _decided_lines(name, made))
+
+
+def _decided_lines(name: str, made: DecisionResult) -> Iterator[str | Text]:
+    done = "decided" if made.written else "decided already, nothing is written"
+    yield f"{done}: {_decision_text(made.said)}"
+    yield from _affected_lines(made)
     if not made.applied:
-        OUT.warn(
-            f"resolution.enabled is off in {CorpusStore().folder(name)}: no index applies what is decided"
+        yield Text(
+            f"resolution.enabled is off in {CorpusStore().folder(name)}: no index applies what is decided",
+            "yellow",
         )
     if made.written:
-        OUT.say(
-            f"to apply it: graphrag-dagster index {escape(name)}; to take it back: "
-            f"graphrag-dagster undo {escape(name)} {escape(made.said.id)}"
+        yield (
+            f"to apply it: graphrag-dagster index {name}; to take it back: "
+            f"graphrag-dagster undo {name} {made.said.id}"
         )
 
 
-def _affected_lines(made: DecisionResult) -> list[str]:
+def _affected_lines(made: DecisionResult) -> Iterator[str | Text]:
     word, found = made.said.word, made.concerned
     where = " in that document" if word.document else ""
     told = [_entity(one) for one in found]
     if word.verdict == "different":
         shared = [_entity(one) for one in found if len(one.names) > 1]
         if not shared:
-            return [
-                f"they are {plural(len(found), 'entity', 'entities')} today, and stay so: {', '.join(told)}"
-            ]
-        return [f"names of one entity today, which are parted{where}: {one}" for one in shared]
-    if len(found) == 1:
-        return [f"they are one entity today, and stay so whatever the rules say: {told[0]}"]
-    lines = [f"{len(found):,} entities of today become one{where}: {', '.join(told)}"]
-    several = sorted({name for one in found for name in one.names if _times(name, found) > 1})
-    lines += [
-        f"[yellow]{escape(repr(name))} stands for {_times(name, found):,} of them; --document says it of one "
-        "document alone[/]"
-        for name in several
-        if not word.document
-    ]
-    return lines
+            yield f"they are {plural(len(found), 'entity', 'entities')} today, and stay so: {', '.join(told)}"
+        yield from (f"names of one entity today, which are parted{where}: {one}" for one in shared)
+    elif len(found) == 1:
+        yield f"they are one entity today, and stay so whatever the rules say: {told[0]}"
+    else:
+        yield f"{len(found):,} entities of today become one{where}: {', '.join(told)}"
+        for name in sorted({name for one in found for name in one.names}):
+            if not word.document and (times := _times(name, found)) > 1:
+                yield Text(
+                    f"{name!r} stands for {times:,} of them; --document says it of one document alone",
+                    "yellow",
+                )
 
 
 def _times(name: str, found: Sequence[AffectedEntities]) -> int:
@@ -306,11 +294,11 @@ def _times(name: str, found: Sequence[AffectedEntities]) -> int:
 
 
 def _entity(one: AffectedEntities) -> str:
-    return f"[bold]{escape(one.title)}[/] ({escape(one.type)}, {plural(one.mentions, 'mention')})"
+    return f"{one.title} ({one.type}, {plural(one.mentions, 'mention')})"
 
 
 def _decision_text(one: RecordedDecision) -> str:
-    return f"[bold]{escape(one.id)}[/] {escape(_decision(one))} ({escape(_decided_by(one))})"
+    return f"{one.id} {_decision(one)} ({_decided_by(one)})"
 
 
 def _decision(one: RecordedDecision) -> str:

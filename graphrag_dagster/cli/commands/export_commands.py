@@ -1,64 +1,121 @@
 """``graphrag-dagster export`` and ``write-back``."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
-from rich.markup import escape
+import polars as pl
+import typer
 
-from graphrag_dagster.apps.interchange.exporting.graph_export import export
+from graphrag_dagster.apps.interchange.exporting.graph_export import Exported, export
 from graphrag_dagster.apps.interchange.write_back import WriteBackResult, remove_properties, write_back
-from graphrag_dagster.cli.console import ERR, OUT, number, print_json, table_of
+from graphrag_dagster.cli.console import ERR
+from graphrag_dagster.cli.options import Name
 from graphrag_dagster.cli.progress_bars import progress_on
+from graphrag_dagster.cli.result import Frame, Result
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.document_filters import level_of
 
 
+class Form(StrEnum):
+    """What an export can be made for."""
+
+    microsoft = "microsoft"
+    graphml = "graphml"
+    rdf = "rdf"
+    neo4j = "neo4j"
+    triples = "triples"
+    parquet = "parquet"
+    ducklake = "ducklake"
+
+
 def export_corpus(
-    name: str, to: str, out: Path | None, *, formula_safe: bool = False, as_json: bool = False
-) -> None:
-    """Write the published snapshot of a corpus in a form, and print the files with their rows.
+    name: Name,
+    to: Annotated[
+        Form,
+        typer.Option(
+            help="A project of Microsoft GraphRAG, GraphML, N-Triples, Neo4j's CSV, lists of triples as CSV, "
+            "all tables as Parquet, or these with a DuckLake catalogue."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder; default: NAME-FORM in the current folder.", show_default=False),
+    ] = None,
+    formula_safe: Annotated[
+        bool,
+        typer.Option(
+            "--formula-safe",
+            help="In the CSV of triples, put an apostrophe before texts that a spreadsheet would run.",
+        ),
+    ] = False,
+) -> Result:
+    """Write the published snapshot of a corpus in a form.
 
     Raises:
         GraphragError: names the problem and the fix.
     """
     with progress_on(ERR) as shown, listening(shown):
-        made = export(name, to, out, formula_safe=formula_safe)
-    if as_json:
-        files = [one.to_dict() for one in made.files]
-        told = {"corpus": name, "to": to, "folder": str(made.folder), "snapshot": made.version}
-        print_json({**told, "files": files, "lacking": list(made.lacking), "formulas": made.formulas})
-        return
-    numbers = ("rows", "MB")
-    table = table_of("file", *numbers, numbers=numbers, no_wrap=True, box=None, padding=(0, 1, 0, 0))
-    for one in made.files:
-        rows = "" if one.rows is None else number(one.rows)
-        size = "" if one.bytes is None else f"{one.bytes / 1e6:,.2f}"
-        table.add_row(escape(one.path), rows, size)
-    OUT.print(table)
-    for line in made.lacking:
-        OUT.say(escape(line))
-    if made.formulas:
-        mend = "open them as text alone; " if to == "neo4j" else "use --formula-safe for a spreadsheet; "
-        mend = "each got an apostrophe before it" if formula_safe else f"{mend}nothing was changed"
-        OUT.warn(f"{made.formulas:,} cells begin as formulas do: {mend}")
-    OUT.say(f"snapshot {made.version} of {escape(name)} is in {escape(str(made.folder))}")
+        made = export(name, to.value, out, formula_safe=formula_safe)
+    facts = {
+        "corpus": name,
+        "to": to.value,
+        "folder": made.folder,
+        "snapshot": made.version,
+        "files": [one.to_dict() for one in made.files],
+        "lacking": made.lacking,
+        "formulas": made.formulas,
+    }
+    mend = "open them as text alone; " if to is Form.neo4j else "use --formula-safe for a spreadsheet; "
+    mend = "each got an apostrophe before it" if formula_safe else f"{mend}nothing was changed"
+    notes = [f"{made.formulas:,} cells begin as formulas do: {mend}"] if made.formulas else []
+    return Result(facts, _export_lines(name, made), notes)
 
 
-def write_back_corpus(name: str, level: str | None, *, dry_run: bool, as_json: bool) -> None:
-    """Write what was found of a corpus onto the nodes of its server, and print what was done.
+def _export_lines(name: str, made: Exported) -> Iterator[str | Frame]:
+    files = [
+        {"file": one.path, "rows": one.rows, "MB": None if one.bytes is None else one.bytes / 1e6}
+        for one in made.files
+    ]
+    yield Frame(pl.DataFrame(files, infer_schema_length=None), bare=True)
+    yield from made.lacking
+    yield f"snapshot {made.version} of {name} is in {made.folder}"
+
+
+def write_back_corpus(
+    name: Name,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="Level whose community and summary a node gets; default: that of corpus.yaml.",
+            show_default=False,
+        ),
+    ] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove everything written for the corpus.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done without writing.")
+    ] = False,
+) -> Result:
+    """Write what was found of a corpus onto the nodes of its server, or remove what was written.
 
     Raises:
         GraphragError: names the problem and the fix.
     """
     chosen = None if level is None else level_of(level)
     with progress_on(ERR) as shown, listening(shown):
+        if remove:
+            gone = remove_properties(name, dry_run=dry_run)
+            done = "would be" if gone.dry else "was"
+            nodes = plural(gone.nodes, "node")
+            told = f"{gone.place}: what was written back of {name} {done} removed from {nodes}"
+            return Result(asdict(gone), [told])
         made = write_back(name, level=chosen, dry_run=dry_run)
-    if as_json:
-        print_json(asdict(made))
-        return
-    for line in _write_back_lines(made):
-        OUT.say(escape(line))
+    return Result(asdict(made), _write_back_lines(made))
 
 
 def _write_back_lines(made: WriteBackResult) -> list[str]:
@@ -80,17 +137,3 @@ def _write_back_lines(made: WriteBackResult) -> list[str]:
         again = f"graphrag-dagster index {made.corpus} --again"
         lines.append(f"the graph on the server differs from the imported one; to import it again: {again}")
     return lines
-
-
-def remove_written(name: str, *, dry_run: bool, as_json: bool) -> None:
-    """Remove what was written back for a corpus and print the node count; raises as above."""
-    with progress_on(ERR) as shown, listening(shown):
-        gone = remove_properties(name, dry_run=dry_run)
-    if as_json:
-        print_json(asdict(gone))
-        return
-    done = "would be" if gone.dry else "was"
-    OUT.say(
-        f"{gone.place}: what was written back of {escape(name)} {done} removed from "
-        f"{plural(gone.nodes, 'node')}"
-    )

@@ -3,21 +3,23 @@
 import shlex
 import time
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 import polars as pl
-from rich.markup import escape
+from rich.text import Text
 
 from graphrag_dagster.cli.commands.corpus.show_commands import (
+    account_lines,
     figures_table,
-    print_accounts,
-    print_languages,
-    print_unread,
+    language_lines,
+    unread_lines,
     unread_rows,
 )
-from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.progress_bars import watching
+from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import (
     INDEXED,
@@ -73,14 +75,13 @@ class IndexOptions:
     take_over: bool = False
 
 
-def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bool) -> int:
-    """Index the corpus of that name, or the folder at that path, and print what came of it.
+def index_corpus(target: str, wanted: IndexOptions | None = None) -> Result:
+    """Index the corpus of that name, or the folder at that path, and return what came of it.
 
     Where nothing differs from what is published, and nothing is missing there, nothing is run. A folder that
     becomes a corpus now is none again where its index fails before anything is extracted.
 
-    Returns:
-        the exit code: 0, or 3 where something that a model was to give is missing.
+    The exit code is 3 where something that a model was to give is missing.
 
     Raises:
         GraphragError: names the problem and the fix.
@@ -97,7 +98,7 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
         check_before_index(store, Warehouse(take_over=wanted.take_over), name)
         since = None if wanted.cold or wanted.again or wanted.take_over else published_as_it_is(name)
         before = _published_documents(name)
-        ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, before.is_empty(), as_json=as_json)
+        ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, before.is_empty())
     except BaseException:
         if name not in known and withdraw(store, Warehouse(), name):
             from graphrag_dagster.resources.run_history import forget_partition_if_recorded
@@ -105,7 +106,7 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
             forget_partition_if_recorded(name)
         raise
     with keep_open():
-        return summarise(name, ran, before, since=since, as_json=as_json)
+        return summarise(name, ran, before, since=since)
 
 
 def _resolve_corpus(store: CorpusStore, target: str, name: str | None) -> str:
@@ -132,7 +133,7 @@ def _published_documents(name: str) -> pl.DataFrame:
     return DOCUMENTS.empty().select(columns)
 
 
-def _run_index(name: str, wanted: IndexOptions, is_first: bool, *, as_json: bool) -> RunOutcome:
+def _run_index(name: str, wanted: IndexOptions, is_first: bool) -> RunOutcome:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
     from graphrag_dagster.apps.planning.indexing_forecast import note_indexing, outlook
@@ -145,7 +146,7 @@ def _run_index(name: str, wanted: IndexOptions, is_first: bool, *, as_json: bool
             resources["corpora"] = {"accept_removals": True}
         if wanted.take_over:
             resources["warehouse"] = {"take_over": True}
-        run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources, as_json=as_json)
+        run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources)
     ran = RunOutcome(run_id, time.monotonic() - begin)
     used = usage_rows(name, run_id)
     paid = sum(row["cached"] for row in used) <= sum(row["calls"] for row in used)
@@ -181,14 +182,8 @@ def published_as_it_is(name: str) -> str | None:
     return status.snapshot.published[:16].replace("T", " ")
 
 
-def summarise(
-    name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | None = None, as_json: bool
-) -> int:
-    """Print what a finished run changed, its counts, what it used, what is missing, and where results are.
-
-    Returns:
-        the exit code: 0, or 3 where something is missing.
-    """
+def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | None = None) -> Result:
+    """Return what a finished run changed, its counts, what it used and lacks, and where results are."""
     warehouse = Warehouse()
     summary = warehouse.read(CORPUS_SUMMARY, name)
     missing = shortfall_lines(warehouse, name)
@@ -197,50 +192,44 @@ def summarise(
     files = warehouse.read(FILES, name)
     changed = compare_documents(before, warehouse.read(DOCUMENTS, name))
     account = warehouse.read(IMPORT_ACCOUNT, name)
-    if as_json:
-        print_json(
-            {
-                "corpus": name,
-                "run_id": ran.run_id,
-                "seconds": round(ran.seconds, 3),
-                "warehouse": str(warehouse.file(name)),
-                "documents": asdict(changed),
-                "summary": summary.to_dicts(),
-                **unread_rows(files),
-                "rows": account.to_dicts(),
-                "up_to_date": since is not None,
-                "usage": usage_rows(name, ran.run_id),
-                "missing": missing,
-                "repaired": repaired,
-                "unreadable": unreadable_units(ledger),
-                "without_grammar": units_without_grammar(ledger),
-            }
-        )
-    else:
+    corpus = shlex.quote(name)
+    used = usage_table(name, ran.run_id)
+
+    def shown() -> Iterator[Part]:
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
-        OUT.say(f"[bold]{escape(name)}[/]: {told}")
-        OUT.say(f"documents: {_changes(changed)}{_unread(files)}")
-        print_unread(name, files)
-        print_accounts(account)
-        OUT.print(figures_table(summary))
-        OUT.say(f"details: graphrag-dagster show {_quote_argument(name)}")
-        if used := usage_table(name, ran.run_id):
-            OUT.print(used)
-        OUT.say(f"tables: {escape(str(warehouse.file(name)))}")
+        yield Text.assemble((name, "bold"), f": {told}")
+        yield f"documents: {_changes(changed)}{_unread(files)}"
+        yield from unread_lines(name, files)
+        yield from account_lines(account)
+        yield figures_table(summary)
+        yield f"details: graphrag-dagster show {corpus}"
+        if used:
+            yield used
+        yield f"tables: {warehouse.file(name)}"
         if since:
-            command = f"graphrag-dagster index {_quote_argument(name)} --again"
-            OUT.say(f"nothing has changed; to run anyway: {command}")
-        print_languages(ledger)
-        if mended := repaired_line(repaired):
-            OUT.say(mended)
-        OUT.warn(*missing)
-        if missing:
-            OUT.warn(f"to retry only these: graphrag-dagster index {shlex.quote(name)}")
-    return INCOMPLETE if missing else 0
+            yield f"nothing has changed; to run anyway: graphrag-dagster index {corpus} --again"
+        yield from language_lines(ledger)
+        if line := repaired_line(repaired):
+            yield line
 
-
-def _quote_argument(name: str) -> str:
-    return escape(shlex.quote(name))
+    facts = {
+        "corpus": name,
+        "run_id": ran.run_id,
+        "seconds": round(ran.seconds, 3),
+        "warehouse": warehouse.file(name),
+        "documents": changed,
+        "summary": summary,
+        **unread_rows(files),
+        "rows": account,
+        "up_to_date": since is not None,
+        "usage": usage_rows(name, ran.run_id),
+        "missing": missing,
+        "repaired": repaired,
+        "unreadable": unreadable_units(ledger),
+        "without_grammar": units_without_grammar(ledger),
+    }
+    retry = [f"to retry only these: graphrag-dagster index {corpus}"] if missing else []
+    return Result(facts, shown(), [*missing, *retry], INCOMPLETE if missing else 0)
 
 
 def _changes(changed: DocumentChanges) -> str:
@@ -255,7 +244,5 @@ def _unread(files: pl.DataFrame) -> str:
     ignored = unread.filter(status="ignored")["path"].to_list()
     count = unread.height - len(ignored)
     more = ", …" if len(ignored) > _MOST_IGNORED else ""
-    told = (
-        f"; {len(ignored):,} ignored ({escape(', '.join(ignored[:_MOST_IGNORED]))}{more})" if ignored else ""
-    )
+    told = f"; {len(ignored):,} ignored ({', '.join(ignored[:_MOST_IGNORED])}{more})" if ignored else ""
     return (f"; {plural(count, 'file')} not read" if count else "") + told

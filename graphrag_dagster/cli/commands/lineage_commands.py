@@ -1,13 +1,16 @@
 """``graphrag-dagster why`` and ``impact``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Annotated
 
 import polars as pl
+import typer
 from rich.markup import escape
-from rich.table import Table as RichTable
+from rich.text import Text
 from rich.tree import Tree
 
-from graphrag_dagster.cli.console import OUT, number, print_json, table_of
+from graphrag_dagster.cli.options import Everything, Name
+from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.lineage.impact import Impact
 from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
@@ -30,8 +33,25 @@ _UNTOLD = {
 }
 
 
-def show_why(name: str, kind: str, asked: str, *, everything: bool, as_json: bool) -> None:
-    """Print the tree from a row down to the words of the documents it rests on.
+def show_why(
+    name: Name,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="entity, relationship, report, claim, answer, triple or summary.", show_default=False
+        ),
+    ],
+    row: Annotated[
+        str,
+        typer.Argument(
+            help="Its id, the beginning of that, its human_readable_id, or what it is called.",
+            metavar="ID",
+            show_default=False,
+        ),
+    ],
+    everything: Everything = False,
+) -> Result:
+    """Show the tree from a row down to the words of the documents it rests on.
 
     Raises:
         QuestionError: there is no such kind, no row fits, or more than one does.
@@ -39,37 +59,39 @@ def show_why(name: str, kind: str, asked: str, *, everything: bool, as_json: boo
     """
     if kind not in WHY_KINDS:
         raise QuestionError(f"{kind!r} is nothing to ask about; choose {', '.join(WHY_KINDS)}")
-    step = why(Warehouse(), name, kind, asked, None if everything else _SHOWN)
-    if as_json:
-        print_json(step.to_dict())
-        return
+    step = why(Warehouse(), name, kind, row, None if everything else _SHOWN)
     tree = Tree(_line(step), guide_style="dim")
     _grow(tree, step)
-    OUT.print(tree)
+    return Result(step.to_dict(), [tree])
 
 
-def show_impact(name: str, document: str, *, everything: bool, as_json: bool) -> None:
-    """Print what would go and change without a document.
+def show_impact(
+    name: Name,
+    document: Annotated[str, typer.Argument(help="Path, id or title of a document.", show_default=False)],
+    everything: Annotated[bool, typer.Option("--all", help="Print all rows.")] = False,
+) -> Result:
+    """Show what would go and change without a document.
 
     Raises:
         QuestionError: there is no such document.
         WarehouseError: the corpus has not been indexed.
     """
     found = impact(Warehouse(), name, document)
-    if as_json:
-        print_json(found.to_dict())
-        return
+    return Result(found.to_dict(), _impact(found, None if everything else _ROWS))
+
+
+def _impact(found: Impact, most: int | None) -> Iterator[Part]:
     for title, path, characters in found.documents.select("title", "path", "characters").head(_ROWS).rows():
-        OUT.say(f"[bold]without {escape(path)}[/] “{escape(title)}”, {characters:,} characters")
+        yield Text.assemble((f"without {path}", "bold"), f" “{title}”, {characters:,} characters")
     if (more := len(found.documents) - _ROWS) > 0:
-        OUT.print(f"… and {more:,} more documents")
+        yield f"… and {more:,} more documents"
     for path in found.copies:
-        OUT.warn(f"{path} has the same content and would take its place")
-    OUT.print(_count_table(found))
-    most = None if everything else _ROWS
+        yield Text(f"{path} has the same content and would take its place", "yellow")
+    yield _count_table(found)
     for title, frame in _parts(found):
-        _print_rows(title, frame, most)
-    OUT.print("Communities are taken to stay as they are; a run may cluster anew.", style="dim")
+        if not frame.is_empty():
+            yield Frame(frame, f"{title} ({len(frame):,})", most=most)
+    yield Text("Communities are taken to stay as they are; a run may cluster anew.", "dim")
 
 
 def _grow(tree: Tree, step: LineageStep) -> None:
@@ -116,29 +138,23 @@ def _shorten(text: str) -> str:
     return folded if len(folded) <= _TEXT else folded[: _TEXT - 1] + "…"
 
 
-def _count_table(found: Impact) -> RichTable:
+def _count_table(found: Impact) -> Frame:
     counts, totals = found.counts(), found.totals
-    table = table_of("", "gone", "less", "of", numbers=("gone", "less", "of"))
     sorts = ("text_units", "entities", "relationships", "claims", "communities", "context_nodes")
-    for name in (one for one in sorts if one != "context_nodes" or totals[one]):
-        gone, less = counts.get(f"{name}_gone"), counts.get(f"{name}_less")
-        table.add_row(name.replace("_", " "), *map(_count, (gone, less)), number(totals[name]))
-    table.add_section()
-    table.add_row(
-        "reports that show any of it", "", number(counts["reports_holding"]), number(totals["reports"])
-    )
+    rows: list[tuple[str, int | None, int | None, int | None]] = [
+        (name.replace("_", " "), counts.get(f"{name}_gone"), counts.get(f"{name}_less"), totals[name])
+        for name in sorts
+        if name != "context_nodes" or totals[name]
+    ]
+    rows.append(("reports that show any of it", None, counts["reports_holding"], totals["reports"]))
     if totals["summaries"]:
-        told = number(counts["summaries_again"])
-        table.add_row("summaries that tell of it", "", told, number(totals["summaries"]))
-    table.add_row("answers that cite it", "", number(counts["answers_citing"]), number(totals["answers"]))
-    table.add_section()
-    table.add_row("at most written again: descriptions", "", number(counts["descriptions_again"]), "")
-    table.add_row("at most written again: reports", "", number(counts["reports_again"]), "")
-    return table
-
-
-def _count(value: int | None) -> str:
-    return "" if value is None else number(value)
+        rows.append(("summaries that tell of it", None, counts["summaries_again"], totals["summaries"]))
+    rows += [
+        ("answers that cite it", None, counts["answers_citing"], totals["answers"]),
+        ("at most written again: descriptions", None, counts["descriptions_again"], None),
+        ("at most written again: reports", None, counts["reports_again"], None),
+    ]
+    return Frame(pl.DataFrame(rows, ("", "gone", "less", "of"), orient="row"))
 
 
 def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
@@ -191,24 +207,3 @@ def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
         "answers that cite it or were shown it",
         found.answers.select("question", "method", "citations", "shown", "answer_id"),
     )
-
-
-def _print_rows(title: str, frame: pl.DataFrame, most: int | None) -> None:
-    if frame.is_empty():
-        return
-    table = RichTable(title=f"{title} ({len(frame):,})", title_justify="left")
-    for column in frame.columns:
-        numeric = frame.schema[column].is_numeric()
-        table.add_column(column.replace("_", " "), justify="right" if numeric else "left", overflow="fold")
-    shown = frame if most is None else frame.head(most)
-    for row in shown.iter_rows():
-        table.add_row(*map(_cell, row))
-    OUT.print(table)
-    if len(frame) > len(shown):
-        OUT.print(f"[dim]… {len(frame) - len(shown):,} more: --all[/]")
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return "" if value is None else escape(_shorten(_format_value(value)))

@@ -1,15 +1,18 @@
 """``graphrag-dagster plan``: what the next index will ask of models."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
-from graphrag_dagster.cli.console import ERR, OUT, number, print_json
+from graphrag_dagster.cli.console import ERR, number
+from graphrag_dagster.cli.options import Target
+from graphrag_dagster.cli.result import Part, Result, say
 from graphrag_dagster.cli.run_budget import RunBudget
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.models.call_estimates import Estimate, Plan, Range
@@ -17,30 +20,22 @@ from graphrag_dagster.kernel.models.model_costs import Price
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 
 
-def show_plan(target: str, *, as_json: bool) -> None:
-    """Print calls, tokens and money by stage, of the corpus of that name or the folder at that path.
+def show_plan(target: Target) -> Result:
+    """Estimate calls, tokens and money by stage, of the corpus of that name or the folder at that path.
 
     Raises:
         GraphragError: names the problem and the fix.
     """
-    name = CorpusStore().resolve(target)
-    plan = plan_corpus(name)
-    if as_json:
-        print_json(plan_json(plan))
-        return
+    plan = plan_corpus(CorpusStore().resolve(target))
     if not plan.estimates:
-        OUT.say(f"{escape(name)}: no stage uses a model; nothing will be sent")
-        return
-    print_estimates(f"{name}: {plan.text_units:,} text units", plan)
-    OUT.say(
-        "Text units are exact; reply sizes are estimated from "
-        + ("this model's earlier replies" if plan.experienced else "the names in them")
-        + "; later stages are rougher. Nothing was sent.",
-        style="dim",
-    )
+        return Result(plan_facts(plan), [f"{plan.corpus}: no stage uses a model; nothing will be sent"])
+    basis = "this model's earlier replies" if plan.experienced else "the names in them"
+    told = f"Text units are exact; reply sizes are estimated from {basis}; later stages are rougher. "
+    shown = estimates(f"{plan.corpus}: {plan.text_units:,} text units", plan)
+    return Result(plan_facts(plan), [*shown, Text(f"{told}Nothing was sent.", "dim")])
 
 
-def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool, as_json: bool) -> None:
+def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool) -> None:
     """Print what a run beyond the index may ask of models, and ask on a terminal whether to run it.
 
     Where no model is asked nothing is asked of the user, either.
@@ -49,13 +44,12 @@ def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool, as_json: bool) -
         plan: of the run.
         budget: its limits.
         yes: run it without asking.
-        as_json: standard output is for JSON alone.
 
     Raises:
         GraphragError: nobody agreed.
     """
-    if not as_json:
-        print_plan(plan, as_json=False)
+    for part in plan_result(plan).shown:
+        say(part)
     if not plan.estimates:
         return
     limit = CorpusStore().settings(plan.corpus).section(EvaluationSettings).max_tokens
@@ -77,19 +71,16 @@ def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool, as_json: bool) -
         raise GraphragError("nothing was sent")
 
 
-def print_plan(plan: Plan, *, as_json: bool) -> None:
-    """Print what a run beyond the index asks of models if nothing is cached of it yet."""
-    if as_json:
-        print_json(plan_json(plan))
-    elif plan.estimates:
-        print_estimates(f"{plan.corpus}: estimate with an empty LLM cache", plan)
-    else:
-        OUT.say(f"{escape(plan.corpus)}: no model is asked")
+def plan_result(plan: Plan) -> Result:
+    """Return what a run beyond the index asks of models if nothing is cached of it yet."""
+    if not plan.estimates:
+        return Result(plan_facts(plan), [f"{plan.corpus}: no model is asked"])
+    return Result(plan_facts(plan), estimates(f"{plan.corpus}: estimate with an empty LLM cache", plan))
 
 
-def print_estimates(title: str, plan: Plan) -> None:
-    """Print a plan's stages, a line for each bound of what they need, and their sum."""
-    table = RichTable(title=escape(title), title_justify="left", show_lines=True)
+def estimates(title: str, plan: Plan) -> Iterator[Part]:
+    """Yield a plan's stages, a line for each bound of what they need, and their sum."""
+    table = RichTable(title=Text(title), title_justify="left", show_lines=True)
     table.add_column("stage, model", overflow="fold")
     table.add_column("")
     for column in ("calls", "tokens in", "tokens out", "US$"):
@@ -98,15 +89,15 @@ def print_estimates(title: str, plan: Plan) -> None:
         money = usd(one, plan.prices.get(one.model))
         cached = f"\n{number(one.cached)} cached" if one.cached else ""
         table.add_row(
-            f"{one.stage}\n{escape(one.model)}{cached}",
+            Text(f"{one.stage}\n{one.model}{cached}"),
             "lowest\nexpected\nhighest",
             *(_lines(value) for value in (one.calls, one.input_tokens, one.output_tokens)),
             "?" if money is None else "\n".join(_dollars(money)),
         )
-    OUT.print(table)
+    yield table
     total = total_usd(plan)
     price = "price unknown" if total is None else f"US$ {' – '.join(_dollars(total))}"
-    OUT.say(f"total {_range(plan.tokens)} tokens, {price}")
+    yield f"total {_range(plan.tokens)} tokens, {price}"
 
 
 def usd(one: Estimate, price: Price | None) -> Range | None:
@@ -149,33 +140,20 @@ def _dollars(value: Range) -> list[str]:
     return [f"{part:.3f}" for part in (value.low, value.expected, value.high)]
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan for scripts."""
-
-    def shown(value: Range) -> dict[str, float]:
-        return {"low": value.low, "expected": value.expected, "high": value.high}
-
-    stages = []
-    for one in plan.estimates:
-        money = usd(one, plan.prices.get(one.model))
-        stages.append(
-            {
-                "stage": one.stage,
-                "task": one.task,
-                "model": one.model,
-                "cached": one.cached,
-                "calls": shown(one.calls),
-                "input_tokens": shown(one.input_tokens),
-                "output_tokens": shown(one.output_tokens),
-                "tokens": shown(one.tokens),
-                "usd": shown(money) if money else None,
-            }
-        )
-    total = total_usd(plan)
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """Return a plan for scripts."""
+    stages = [
+        {
+            **{name: getattr(one, name) for name in ("stage", "task", "model", "cached")},
+            **{name: getattr(one, name) for name in ("calls", "input_tokens", "output_tokens", "tokens")},
+            "usd": usd(one, plan.prices.get(one.model)),
+        }
+        for one in plan.estimates
+    ]
     return {
         "corpus": plan.corpus,
         "text_units": plan.text_units,
         "stages": stages,
-        "tokens": shown(plan.tokens),
-        "usd": shown(total) if total else None,
+        "tokens": plan.tokens,
+        "usd": total_usd(plan),
     }

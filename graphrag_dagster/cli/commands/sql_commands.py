@@ -5,13 +5,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 from uuid import uuid4
 
-from rich.markup import escape
+import typer
 from rich.table import Table as RichTable
+from rich.text import Text
 
-from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.console import OUT
+from graphrag_dagster.cli.options import Csv, FormulaSafe, Name
+from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.printable import FORMULA_SIGNS, plural
 from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, ResultRows, run_query
@@ -25,39 +28,44 @@ _NARROWEST = 6
 
 
 def run_sql(
-    name: str, query: str, *, csv: Path | None, formula_safe: bool, as_json: bool, limits: QueryLimits
-) -> None:
-    """Run one ``select`` and print its rows, or write them to a CSV file.
+    name: Name,
+    query: Annotated[str, typer.Argument(help="One select statement.", show_default=False)],
+    csv: Csv = None,
+    formula_safe: FormulaSafe = False,
+    seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="Time limit of the query.")] = 60,
+    memory_mb: Annotated[int, typer.Option(min=50, max=1_000_000, help="Memory limit of the query.")] = 1000,
+) -> Result:
+    """Run one ``select``; its rows are shown, or written to a CSV file.
 
     Raises:
         QuestionError: it is not one statement that only reads, DuckDB refuses it, it reaches a limit, or the
             file cannot be written.
         WarehouseError: the corpus has not been indexed.
     """
-    warehouse = Warehouse()
+    warehouse, limits = Warehouse(), QueryLimits(seconds, memory_mb)
     if csv:
         with run_query(warehouse, name, query, limits) as found:
-            write_csv(csv, found, formula_safe=formula_safe)
-    elif as_json:
-        with run_query(warehouse, name, query, limits, values=True) as found:
-            print_json([_object(found, row) for row in _rows_within_limit(found.rows, limits)])
-    else:
+            shown = write_csv(csv, found, formula_safe=formula_safe)
+        return Result({"file": csv}, shown)
+
+    def objects() -> list[dict[str, Any]]:
+        with run_query(warehouse, name, query, limits) as found:
+            within = _rows_within_limit(found.rows, limits)
+            return [dict(zip(found.columns, row, strict=True)) for row in within]
+
+    def first_rows() -> Iterator[Part]:
         # One more tells that there are more.
         rows, characters = _MOST_ROWS + 1, _LONGEST_CELL + 1
         with run_query(warehouse, name, query, limits, most_rows=rows, most_characters=characters) as found:
-            print_rows(found)
+            yield from row_parts(found)
+
+    return Result(objects, first_rows())
 
 
-def _object(found: ResultRows, row: Sequence[Any]) -> dict[str, Any]:
-    cells = zip(found.columns, row, found.nested, strict=True)
-    return {name: _parse_value(value) if nested else value for name, value, nested in cells}
-
-
-def _parse_value(text: str | None) -> Any:
-    try:
-        return None if text is None else json.loads(text)
-    except ValueError:
-        return text
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _rows_within_limit(rows: Iterator[list[Any]], limits: QueryLimits) -> Iterator[list[Any]]:
@@ -71,8 +79,8 @@ def _rows_within_limit(rows: Iterator[list[Any]], limits: QueryLimits) -> Iterat
         yield row
 
 
-def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> None:
-    """Write rows to a file that takes its place only when it is whole, and say how many there are.
+def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> list[str | Text]:
+    """Write rows to a file that takes its place only when it is whole; return how many there are, in words.
 
     Raises:
         QuestionError: it cannot be written.
@@ -82,18 +90,19 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> None:
         named = [_is_formula(name) for name in found.columns]
         suspicious += sum(named)
         file.write(_line(_guarded_row(found.columns, named) if formula_safe else found.columns))
-        for row in found.rows:
+        for values in found.rows:
+            row = list(map(_text, values))
             count += 1
             formulas = [
                 not number and _is_formula(cell) for cell, number in zip(row, found.numeric, strict=True)
             ]
             suspicious += sum(formulas)
             file.write(_line(_guarded_row(row, formulas) if formula_safe else row))
-    OUT.say(f"{plural(count, 'row')} written to {escape(str(target))}")
+    shown: list[str | Text] = [f"{plural(count, 'row')} written to {target}"]
     if suspicious:
-        told = "cells begin as formulas do"
         mend = "each got a quote before it" if formula_safe else "use --formula-safe for a spreadsheet"
-        OUT.warn(f"{suspicious:,} {told}: {mend}")
+        shown.append(Text(f"{suspicious:,} cells begin as formulas do: {mend}", "yellow"))
+    return shown
 
 
 def _guarded_row(cells: Sequence[str | None], formulas: Sequence[bool]) -> list[str | None]:
@@ -143,39 +152,35 @@ def _atomic_output(target: Path) -> Iterator[IO[str]]:
         raise QuestionError(f"{target} cannot be written: {why}") from None
 
 
-def print_rows(found: ResultRows) -> None:
-    """Print the first rows as a table, or where there are many columns a line a value."""
-    rows = list(islice(found.rows, _MOST_ROWS + 1))
+def row_parts(found: ResultRows) -> Iterator[Part]:
+    """Yield the first rows as a table, or where there are many columns a line a value."""
+    rows = [list(map(_text, row)) for row in islice(found.rows, _MOST_ROWS + 1)]
     more = len(rows) > _MOST_ROWS
     del rows[_MOST_ROWS:]
     if len(found.columns) * _NARROWEST > OUT.width:
-        more = not _print_vertically(found.columns, rows) or more
+        more = more or len(rows) * len(found.columns) > _MOST_LINES
+        yield from _vertical(found.columns, rows)
     else:
-        OUT.print(_table(found, rows))
+        table = RichTable()
+        for column, number in zip(found.columns, found.numeric, strict=True):
+            table.add_column(Text(column), justify="right" if number else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(_shorten(cell)) for cell in row))
+        yield table
     if more:
-        OUT.print("there is more; --json or --csv FILE gives all")
+        yield "there is more; --json or --csv FILE gives all"
 
 
-def _table(found: ResultRows, rows: Sequence[Sequence[Any]]) -> RichTable:
-    table = RichTable()
-    for column, number in zip(found.columns, found.numeric, strict=True):
-        table.add_column(escape(column), justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(_shorten(cell)) for cell in row))
-    return table
-
-
-def _print_vertically(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
-    """Print rows with more columns than a table can have, a line a value; False where some are left out."""
+def _vertical(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str | Text]:
+    """Yield rows with more columns than a table can have, a line a value, the first lines of all."""
     left = _MOST_LINES
     for number, row in enumerate(rows, start=1):
         if left <= 0:
-            return False
-        OUT.print(f"row {number:,}", style="bold")
+            return
+        yield Text(f"row {number:,}", "bold")
         for column, cell in list(zip(columns, row, strict=True))[:left]:
-            OUT.say(f"  {column}: {_shorten(cell)}", markup=False)
+            yield f"  {column}: {_shorten(cell)}"
         left -= len(columns)
-    return left >= 0
 
 
 def _shorten(cell: str | None) -> str:

@@ -29,10 +29,8 @@ from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Embedder
 from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.scope.course_of_time import Course, course_of
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, relevance
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.kernel.tasks.answering_ports import (
     HIGHEST_RATING,
     BatchRatings,
@@ -40,14 +38,10 @@ from graphrag_dagster.kernel.tasks.answering_ports import (
     FollowUp,
     Rating,
 )
-from graphrag_dagster.kernel.tasks.task_ports import (
-    ContextUnit,
-    Engine,
-    FinalAnswer,
-    PartialAnswer,
-    Point,
-    Turn,
-)
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Point
+from graphrag_dagster.kernel.text.answer_form import AnswerForm, most_sentences
+from graphrag_dagster.kernel.text.citations import ContextKind
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, readability
 from graphrag_dagster.kernel.text.text_similarity import repeats, words
 

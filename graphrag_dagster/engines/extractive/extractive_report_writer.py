@@ -13,7 +13,6 @@ from graphrag_dagster.engines.extractive.report_sentences import (
     sentence_candidates,
     title_of,
 )
-from graphrag_dagster.kernel.questions.citations import Citation
 from graphrag_dagster.kernel.tasks.answering_ports import rating_of
 from graphrag_dagster.kernel.tasks.task_ports import (
     ContextNode,
@@ -24,6 +23,7 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     ReportRequest,
     WrittenReport,
 )
+from graphrag_dagster.kernel.text.citations import Citation
 from graphrag_dagster.kernel.text.quotable_sentences import readability, tidy
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import repeats

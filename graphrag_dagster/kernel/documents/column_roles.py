@@ -73,19 +73,6 @@ class ChosenColumns:
     metadata: tuple[str, ...]
 
 
-def make_unique(names: Iterable[str]) -> list[str]:
-    """Return the names with a number after each that was there before: ``a``, ``a_2``, ``a_3``."""
-    unique: dict[str, None] = {}
-    counts: dict[str, int] = {}
-    for wanted in names:
-        candidate = wanted
-        while candidate in unique:
-            counts[wanted] = counts.get(wanted, 1) + 1
-            candidate = f"{wanted}_{counts[wanted]}"
-        unique[candidate] = None
-    return list(unique)
-
-
 class ColumnError(Exception):
     """A column that is needed does not exist; names file, column, the columns there are, and the fix."""
 

@@ -12,24 +12,21 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.kernel.common.file_discovery import FoundFile, display_text, first_match, open_file
+from graphrag_dagster.kernel.common.file_limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.column_roles import ColumnNames
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, display_text, first_match, open_file
 from graphrag_dagster.kernel.documents.file_reading import (
     Declined,
     FileContents,
     FileDocument,
     format_of,
 )
-from graphrag_dagster.kernel.documents.file_records import (
-    DEFAULT_LIMITS,
-    FileLimits,
-    RecordPlaces,
-    SourceFile,
-)
+from graphrag_dagster.kernel.documents.file_records import RecordPlaces, SourceFile
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, reader_process
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
 
 _LONGEST_REASON = 1_000
@@ -72,6 +69,18 @@ def read_files(
         for file in track(found, "Reading files", len(found)):
             gathering.add(file)
     return gathering.contents()
+
+
+def read_corpus(store: CorpusStore, name: str) -> CorpusContents:
+    """Read the files of a corpus according to its settings.
+
+    Raises:
+        CorpusError: no such corpus.
+        SettingsError: its settings are invalid.
+    """
+    settings = store.settings(name)
+    columns = {pattern: ColumnNames(**names.model_dump()) for pattern, names in settings.tables.items()}
+    return read_files(store.found(name), columns=columns, limits=settings.files.limits)
 
 
 def require_documents(contents: CorpusContents, folder: Path) -> None:

@@ -18,8 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.kernel.common.file_limits import FileLimits
 from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file, user_names
-from graphrag_dagster.kernel.documents.file_records import FileLimits, SourceFile
+from graphrag_dagster.kernel.documents.file_records import SourceFile
 
 _START_SECONDS = 60.0
 #: A process that nobody asks ends; before that it serves the next corpus at once.

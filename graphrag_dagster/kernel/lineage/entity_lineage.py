@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep
-from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved, decisions_on
+from graphrag_dagster.kernel.lineage.resolved_names import Resolved, decisions_on
 
 ALIASES = "resolution.aliases"
 DECISIONS = "resolution.decisions"

@@ -9,7 +9,6 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.lineage.impact import Impact
 from graphrag_dagster.kernel.lineage.impact import impact as impact_of
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
@@ -18,6 +17,7 @@ from graphrag_dagster.kernel.lineage.row_lineage import why as why_of
 from graphrag_dagster.kernel.storage import published
 from graphrag_dagster.kernel.storage.duckdb_access import frame_of
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 
 def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Raw, Sent
+    from graphrag_dagster.kernel.models.endpoint.openai_client import Raw
 
 
 #: Where the requests of a batch go.
@@ -239,21 +239,21 @@ class BatchApi:
         """Return the text of an answer, None where there is none; ``whole``: it is one JSON object."""
         text: str | None = None
 
-        async def careful(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
+        async def careful(client: "AsyncOpenAI") -> bytes:
             from openai import APIStatusError
 
-            from graphrag_dagster.kernel.models.endpoint.openai_client import body_and_headers
+            from graphrag_dagster.kernel.models.endpoint.openai_client import body_of
 
             nonlocal text
             text = None
             try:
-                content, headers = body_and_headers(await send(client))
+                content = body_of(await send(client))
             except APIStatusError as error:
                 if error.status_code not in _NOT_THERE:
                     raise
-                return b"{}", error.response.headers
+                return b"{}"
             text = connection.without_key(content.decode(errors="replace"))
-            return (content if whole else b"{}"), headers
+            return content if whole else b"{}"
 
         try:
             await connection.call(careful, "Batch API")

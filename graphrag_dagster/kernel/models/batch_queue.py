@@ -27,7 +27,6 @@ from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, User
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Listener, Refused
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
-from graphrag_dagster.kernel.models.endpoint.error_mapping import is_out_of_credit
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     Capabilities,
     capabilities_of,
@@ -162,7 +161,7 @@ class BatchQueue:
     def _report_problem(self) -> None:
         if batch := self._store.complaint(self._user.corpus, self._user.asset):
             fate = _FATES.get(batch.status, f"is {batch.status}, with errors")
-            broke = "(402)" in (batch.problem or "") or is_out_of_credit(batch.problem)
+            broke = any(code in (batch.problem or "") for code in ("(402)", "insufficient_quota"))
             raise (OutOfCredit if broke else EndpointError)(
                 f"batch {batch.id} at {batch.url} {fate}: {batch.problem}. All answers are kept; fix the "
                 "problem and run again to submit the rest"

@@ -1,19 +1,16 @@
-"""The port to an embedder, its settings for a corpus, and the embedders that settings can choose."""
+"""The port to an embedder, and the embedder of a corpus."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.catalogue.engines import Prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
 class Embedder(Protocol):
@@ -29,32 +26,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prefixes:
-    """Prefixes that some models need, to tell queries from documents."""
-
-    query: str = ""
-    document: str = ""
-
-    def __bool__(self) -> bool:
-        """Whether there is any."""
-        return bool(self.query or self.document)
-
-    def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
-        return _add_prefix(self.query, texts)
-
-    def of_documents(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return texts that are found, each with its prefix; a blank one stays as it is."""
-        return _add_prefix(self.document, texts)
-
-    def named(self, embedder: str) -> str:
-        """Return the name of an embedder that is given these prefixes; without any its own."""
-        if not self:
-            return embedder
-        return f"{embedder} query_prefix={self.query!r} document_prefix={self.document!r}"
 
 
 class CorpusEmbedder:
@@ -86,50 +57,3 @@ class CorpusEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors of texts that are looked for: questions, and what stands for one."""
         return self._embedder.embed(self._prefixes.of_queries(texts))
-
-
-def _add_prefix(prefix: str, texts: Sequence[str]) -> Sequence[str]:
-    return [prefix + text if text.strip() else text for text in texts] if prefix else texts
-
-
-def static_embedder(_session: TaskProvider) -> Embedder:
-    """Packaged static vectors."""
-    from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
-
-    return StaticEmbedder()
-
-
-def minilm_embedder(_session: TaskProvider) -> Embedder:
-    """Packaged all-MiniLM-L6-v2 on onnxruntime."""
-    from graphrag_dagster.kernel.models.minilm_embedder import MinilmEmbedder
-
-    return MinilmEmbedder()
-
-
-def multilingual_e5_embedder(_session: TaskProvider) -> Embedder:
-    """Packaged multilingual-e5-small."""
-    from graphrag_dagster.kernel.models.multilingual_e5_embedder import MultilingualE5Embedder
-
-    return MultilingualE5Embedder()
-
-
-def sentence_transformer_embedder(session: TaskProvider) -> Embedder:
-    """A sentence-transformers model on this machine."""
-    from graphrag_dagster.kernel.models.local_embedders import shared_sentence_transformer
-
-    return shared_sentence_transformer(session.settings.embeddings.model)
-
-
-def endpoint(session: TaskProvider) -> Embedder:
-    """The embedding model of the endpoint; a text is sent once.
-
-    Raises:
-        EngineError: the settings name no model.
-    """
-    from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
-    from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-
-    name, own = session.settings.embeddings.model, session.settings.model.for_role("embed")
-    if not name:
-        raise EngineError("embeddings.embedder is endpoint: set embeddings.model to the name of its model")
-    return CachedEmbedder(lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, session.account)

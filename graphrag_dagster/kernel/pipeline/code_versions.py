@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from graphrag_dagster.errors import CatalogueError
-from graphrag_dagster.kernel.catalogue.registry import all_tables, model_folders, stages, tasks
+from graphrag_dagster.kernel.catalogue.registry import model_folders, stages, tasks
 from graphrag_dagster.kernel.catalogue.system import Stage
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
 from graphrag_dagster.kernel.tables import Table
-from graphrag_dagster.kernel.tasks.prompts import load
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.text.prompts import load
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.storage.warehouse import Warehouse

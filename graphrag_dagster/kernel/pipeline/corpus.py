@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
-from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
+from graphrag_dagster.kernel.documents.documents import CorpusContents, read_corpus, require_documents
 from graphrag_dagster.kernel.documents.imported_texts import SERVER, imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
@@ -38,7 +38,7 @@ def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
         files = tables[IMPORTED_FILES].filter(pl.col("format").ne_missing(SERVER))
         contents = CorpusContents(files, texts.documents)
     else:
-        contents = run.corpora.read(run.corpus)
+        contents = read_corpus(run.corpora, run.corpus)
     documents = contents.documents
     note_deleted(run.warehouse, run.corpus, documents)
     unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}

@@ -18,6 +18,7 @@ from graphrag_dagster.kernel.common.state_comparison import (
     compare_values,
     flatten,
 )
+from graphrag_dagster.kernel.documents.documents import read_corpus
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -45,7 +46,7 @@ def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> 
     before = {file["path"]: file.get("sha256") for file in files}
     # A file that no reader accepted before may be accepted now; only reading it shows that.
     if any(content and before.get(path, content) is None for path, content in hashes.items()):
-        hashes = dict(store.read(name).files.select("path", "sha256").iter_rows())
+        hashes = dict(read_corpus(store, name).files.select("path", "sha256").iter_rows())
     return compare_files(before, hashes)
 
 

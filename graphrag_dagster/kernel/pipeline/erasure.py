@@ -25,7 +25,7 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages_made, users_of_stages
+from graphrag_dagster.kernel.catalogue.registry import stages_made, users_of_stages
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.models.cache.cache_database import Database
@@ -44,6 +44,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
 #: Names of the files of a report; whatever else is in its folder stays.

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from graphrag_dagster.kernel.catalogue.engines import Engine
 from graphrag_dagster.kernel.catalogue.registry import (
-    declared_table,
     default_reranker,
     embedders,
     engines,
@@ -32,6 +31,7 @@ from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DE
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Published, SnapshotProvenance, published, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 
 @dataclass(frozen=True, slots=True)

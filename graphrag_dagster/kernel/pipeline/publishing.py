@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, load_target, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.pipeline.erasure import (
@@ -32,6 +32,7 @@ from graphrag_dagster.kernel.storage.published import (
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import MODEL_USAGE, Table, Tables
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tasks.task_provider import shown_use
 
 #: The artifacts of publishing the index, and the results of other jobs.

@@ -2,25 +2,23 @@
 
 One interpreter serves some 100 calls a second, whatever the number of connections. A row's shard is told by a
 range of the hash of the text that a model is asked about: equal texts, whose prompts are the same, are asked
-about by the same interpreter, and no other row decides where a row belongs. Each shard writes its tables as
-Parquet files, named by the hash of their content, to :class:`.Staging`; whoever collects them brings them
-into the order of keys, so that tables do not depend on the number of shards.
+about by the same interpreter, and no other row decides where a row belongs. Whoever collects the tables of
+shards brings them into the order of keys, so that tables do not depend on the number of shards.
 """
 
 import hashlib
 import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import polars as pl
 
 from graphrag_dagster.errors import EngineError, GraphragError
 from graphrag_dagster.kernel.catalogue.tasks import Task
-from graphrag_dagster.kernel.common.progress import ProgressStage, say, stage
+from graphrag_dagster.kernel.common.progress import say, stage
 from graphrag_dagster.kernel.common.worker_processes import available_processors
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
@@ -28,13 +26,11 @@ from graphrag_dagster.kernel.pipeline.shard_workers import (
     Assignment,
     Died,
     Factory,
-    LocalWorker,
-    ProcessWorker,
-    RayWorker,
+    ProcessWorkers,
+    RayWorkers,
     ShardFailed,
-    Told,
     Work,
-    Worker,
+    Workers,
 )
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
 from graphrag_dagster.kernel.storage.home import cache_location, cache_place
@@ -43,10 +39,12 @@ from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
 
-#: For `auto`: connections that one interpreter serves well, and rows that are worth starting another.
-_CONNECTIONS, _ROWS, _MOST = 64, 500, 8
-#: How often a shard is begun, and seconds between two looks at how far the shards are.
-_ATTEMPTS, _LOOKS = 3, 0.5
+#: For `auto`: connections that one interpreter serves well, and the largest number of interpreters.
+_CONNECTIONS, _MOST = 64, 8
+#: Rows of a shard: worth another interpreter, and few enough to wait for where another has failed.
+_ROWS = 500
+#: How often a shard is begun.
+_ATTEMPTS = 3
 _NAMED = 5
 
 
@@ -56,16 +54,15 @@ def shard_of(text: str, number: int) -> int:
     return int.from_bytes(digest[:8], "big") * number >> 64
 
 
-def share_of_model(model: ModelSettings, shard: int, number: int) -> ModelSettings:
-    """Return the settings of a model for one of several shards, with its part of the connections.
+def share_of_model(model: ModelSettings, number: int) -> ModelSettings:
+    """Return the settings of a model for one of several interpreters, with its part of the connections.
 
-    The connections of all add up to those that are set; a shard has one at least. Rates hold for all of them
-    together, by the cache that they share.
+    Each has as many, one at least. Rates hold for all of them together, by the cache that they share.
     """
 
     def part(section: ModelSettings | TaskModelSettings) -> dict[str, int | None]:
         given = section.concurrency
-        return {"concurrency": given and max(given // number + (shard < given % number), 1)}
+        return {"concurrency": given and max(given // number, 1)}
 
     tasks = {role: own.model_copy(update=part(own)) for role, own in model.tasks.items()}
     return model.model_copy(update={**part(model), "tasks": tasks})
@@ -88,14 +85,15 @@ class Shards:
         by_models = all(run.settings.asks_model(task.section) for task in done)
         self._asked = done if by_models else []
         self._backend = run.settings.execution.backend
-        self._staging = run.warehouse.staging(run.corpus).below(name)
+        self._staging = run.warehouse.staging(run.corpus).below(name) if self._backend == "ray" else None
         self._here: dict[Factory, Work] = {}
-        self._workers: dict[int, Worker] = {}
-        self._locks: list[threading.Lock] = []
+        self._key = uuid4().hex
+        self._workers: Workers | None = None
+        self._lock = threading.Lock()
         self._closed = False
         self._failure: GraphragError | None = None
-        self._shown = _Shown()
-        #: Number of shards; what there is one of is not split.
+        self._said: set[str] = set()
+        #: Number of interpreters; what there is one of is not split.
         self.number = 1
         #: How often a shard was run again.
         self.repeated = 0
@@ -106,15 +104,14 @@ class Shards:
         return {} if self.number == 1 else {"shards": self.number, "shards_run_again": self.repeated}
 
     def expect(self, rows: int) -> None:
-        """Choose the number of shards for so many rows, and prepare for them; none is started yet.
+        """Choose the number of interpreters for so many rows; none is started yet.
 
-        What the endpoint can do is found out here, so that not each shard asks.
+        What the endpoint can do is found out here, so that not each of them asks.
 
         Raises:
             EndpointError: the endpoint cannot be used.
         """
         self.number = self._suitable_number(rows)
-        self._locks = [threading.Lock() for _ in range(self.number)]
         if self.number > 1:
             for task in filter(self._run.settings.switched_on, self._asked):
                 self._session.check_endpoint(task)
@@ -147,85 +144,80 @@ class Shards:
 
         Raises:
             EngineError: a shard failed each time, or its machine has other code.
-            GraphragError: what the work itself raised; the other shards send no more, and end once what they
-                have sent is answered.
+            GraphragError: what the work itself raised; shards that were begun are completed, because their
+                replies are paid for, and no other begins.
         """
         if self.number == 1:
-            if factory not in self._here:
-                self._here[factory] = factory(self._session)
-            return [self._here[factory](rows)]
-        places = pl.Series([shard_of(text, self.number) for text in rows[by]], dtype=pl.Int64)
-        parts = {shard: rows.filter(places == shard) for shard in places.unique().sort()}
+            return [self._work_here(factory)(rows)]
+        number = max(self.number, -(-rows.height // _ROWS))
+        places = pl.Series([shard_of(text, number) for text in rows[by]], dtype=pl.Int64)
+        parts = [rows.filter(places == shard) for shard in places.unique().sort()]
+        name = f"{self._name.capitalize()} in {self.number} interpreters"
         # In this process one after the other, each with all connections.
-        most = 1 if self._backend == "in_process" else len(parts)
-        with ThreadPoolExecutor(most, f"shards of {self._name}") as threads:
-            begun = [threads.submit(self._complete, *part, factory, of) for part in parts.items()]
-            pending: set[Future[Any]] = set(begun)
+        here = self._backend == "in_process"
+        with (
+            nullcontext() if quiet or here else stage(name, rows.height) as running,
+            ThreadPoolExecutor(1 if here else self.number, f"shards of {self._name}") as threads,
+        ):
+            begun = {threads.submit(self._complete, factory, part, of): part.height for part in parts}
             try:
-                while pending:
-                    done, pending = wait(pending, _LOOKS, FIRST_EXCEPTION)
-                    for one in done:
-                        one.result()
-                    self._shown.look(
-                        list(self._workers.values()), 0 if quiet else rows.height, last=not pending
-                    )
+                for one in as_completed(begun):
+                    one.result()
+                    if running:
+                        running.advance(begun[one])
             except Exception as error:
-                # Replies on their way are paid for; only who interrupts does not wait for them.
-                self._stop()
-                wait(pending)
+                self._closed = True
                 # What ended the others comes before what ended with them.
                 raise self._failure or error from None
-            finally:
-                if pending:
-                    self.close()
+            except BaseException:
+                self.close()
+                raise
         return [one.result() for one in begun]
 
     def close(self) -> None:
         """End all interpreters, and whatever they are doing."""
         self._closed = True
-        for shard, lock in enumerate(self._locks):
-            with lock:
-                if worker := self._workers.pop(shard, None):
-                    worker.end()
-        self._shown.close()
+        self._drop(self._workers)
 
-    def _stop(self) -> None:
-        self._closed = True
-        for shard, lock in enumerate(self._locks):
-            with lock:
-                if worker := self._workers.get(shard):
-                    worker.stop()
+    def clear(self) -> None:
+        """Delete what interpreters have staged."""
+        if self._staging:
+            self._staging.clear()
 
-    def _complete(
-        self, shard: int, rows: pl.DataFrame, factory: Factory, of: str
-    ) -> Mapping[str, pl.DataFrame]:
+    def _work_here(self, factory: Factory) -> Work:
+        if factory not in self._here:
+            self._here[factory] = factory(self._session)
+        return self._here[factory]
+
+    def _complete(self, factory: Factory, rows: pl.DataFrame, of: str) -> Mapping[str, pl.DataFrame]:
         problem = ""
         for attempt in range(_ATTEMPTS):
             if attempt:
                 self.repeated += 1
-                say(f"{self._name}: shard {shard + 1} of {self.number} {problem}; it is run again")
-            worker = None
+                say(f"{self._name}: a shard {problem}; it is run again")
+            workers = None
             try:
-                worker = self._worker(shard)
-                files = worker.run(factory, rows)
-                return {name: self._staging.get(file) for name, file in files.items()}
+                workers = self._started()
+                if not workers:
+                    return self._work_here(factory)(rows)
+                return self._collected(*workers.make(self._assignment(), factory, rows))
             except Died as error:
                 if self._closed:
                     raise
                 problem = f"was ended from outside, perhaps because memory ran out ({error})"
-                self._drop(shard, worker)
-            except ShardFailed as error:
-                if self._closed:
-                    raise Died("the step is ending") from error
-                problem = f"failed: {error}"
+                self._drop(workers)
             except GraphragError as error:
                 raise self._failed(error) from None
+            except ShardFailed as error:
+                problem = f"failed: {error}"
+            except Exception as error:
+                problem = f"failed: {type(error).__name__}: {error}"
         names = rows[of].unique(maintain_order=True).to_list()
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         raise self._failed(
             EngineError(
-                f"{self._name}: shard {shard + 1} of {self.number} {problem}, {_ATTEMPTS} times; its rows "
-                f"have {of} {', '.join(map(str, names[:_NAMED]))}{more}. Replies that came are kept: set "
+                f"{self._name}: a shard {problem}, {_ATTEMPTS} times; its rows have {of} "
+                f"{', '.join(map(str, names[:_NAMED]))}{more}. Replies that came are kept: set "
                 "execution.shards to another number, lower if memory ran out, and run again"
             )
         )
@@ -236,88 +228,37 @@ class Shards:
         self._closed = True
         return error
 
-    def _worker(self, shard: int) -> Worker:
-        with self._locks[shard]:
+    def _collected(self, tables: Mapping[str, Any], messages: list[str]) -> Mapping[str, pl.DataFrame]:
+        for line in messages:
+            if line not in self._said:
+                self._said.add(line)
+                say(line)
+        staging = self._staging
+        return {name: staging.get(file) for name, file in tables.items()} if staging else tables
+
+    def _started(self) -> Workers | None:
+        """Return the interpreters; None: this one."""
+        with self._lock:
             if self._closed:
                 raise Died("the step is ending")
-            if shard not in self._workers:
-                self._workers[shard] = _BACKENDS[self._backend](self._assignment(shard))
-            return self._workers[shard]
+            if self._workers is None and self._backend != "in_process":
+                self._workers = RayWorkers() if self._backend == "ray" else ProcessWorkers(self.number)
+            return self._workers
 
-    def _assignment(self, shard: int) -> Assignment:
+    def _drop(self, workers: Workers | None) -> None:
+        with self._lock:
+            if workers is not None and self._workers is workers:
+                self._workers = None
+                workers.end()
+
+    def _assignment(self) -> Assignment:
         settings, memory = self._run.settings, self._run.memory
-        if self._backend != "in_process":
-            share = share_of_model(settings.model, shard, self.number)
-            settings = settings.model_copy(update={"model": share})
+        settings = settings.model_copy(update={"model": share_of_model(settings.model, self.number)})
         # The same file wherever the shard runs, and none of Dagster's classes.
         given = {key: getattr(memory, key) for key in LLMCache.model_fields}
         shared = LLMCache(**{**given, "file": cache_location(memory.file or cache_place())})
-        return Assignment(
-            settings, shared, self._session.user, self._staging, self._name, code_version(self._name)
-        )
-
-    def _drop(self, shard: int, dead: Worker | None) -> None:
-        with self._locks[shard]:
-            if dead is not None and self._workers.get(shard) is dead:
-                del self._workers[shard]
-                dead.end()
-
-
-_BACKENDS: Final[Mapping[str, Callable[[Assignment], Worker]]] = {
-    "in_process": LocalWorker,
-    "processes": ProcessWorker,
-    "ray": RayWorker,
-}
-
-
-class _Shown:
-    """Shows the stages of all shards as one, and passes on what they say to users, once."""
-
-    def __init__(self) -> None:
-        self._stages: dict[str, tuple[ProgressStage, int]] = {}
-        self._said: set[str] = set()
-        self._open = ExitStack()
-        self._lock = threading.Lock()
-        self._looked = 0.0
-
-    def look(self, workers: Sequence[Worker], total: int, *, last: bool) -> None:
-        """Take over how far the shards are, unless another thread has just done so.
-
-        Args:
-            workers: those there are.
-            total: steps of a stage; 0 shows none.
-            last: they are done.
-        """
-        if not self._lock.acquire(blocking=last):
-            return
-        try:
-            if last or time.monotonic() - self._looked >= _LOOKS:
-                self._take([worker.told() for worker in workers], total)
-                self._looked = time.monotonic()
-        finally:
-            self._lock.release()
-
-    def close(self) -> None:
-        """End the stages."""
-        with self._lock:
-            self._open.close()
-
-    def _take(self, told: Sequence[Told], total: int) -> None:
-        done: Counter[str] = Counter()
-        for one in told:
-            done.update(one.stages)
-            for line in one.said:
-                if line not in self._said:
-                    self._said.add(line)
-                    say(line)
-        for name, steps in done.items() if total else ():
-            if name not in self._stages:
-                self._stages[name] = (self._open.enter_context(stage(name, total)), 0)
-            running, before = self._stages[name]
-            # Fewer where a shard was begun anew.
-            if steps > before:
-                running.advance(steps - before)
-                self._stages[name] = (running, steps)
+        user, code = self._session.user, code_version(self._name)
+        return Assignment(self._key, settings, shared, user, self._staging, self._name, code)
 
 
 @contextmanager
@@ -332,12 +273,11 @@ def open_shards(
         name: of the step.
         asked: the tasks by which models are asked.
     """
-    staging = run.warehouse.staging(run.corpus).below(name)
-    # A run that was killed may have left some.
-    staging.clear()
     shards = Shards(run, session, name, asked)
+    # A run that was killed may have left some.
+    shards.clear()
     try:
         yield shards
     finally:
         shards.close()
-        staging.clear()
+        shards.clear()

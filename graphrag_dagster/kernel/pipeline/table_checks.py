@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import declared_table, load_target, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.documents.text_units import check_texts, check_units
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, of_corpus, qualified
 from graphrag_dagster.kernel.tables import Column, Table
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 
 def violations(reader: Reader, table: Table) -> list[str]:

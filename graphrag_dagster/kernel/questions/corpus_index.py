@@ -25,9 +25,9 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.language_resource import Language
-from graphrag_dagster.kernel.tasks.task_ports import Turn
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
 if TYPE_CHECKING:

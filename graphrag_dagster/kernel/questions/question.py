@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.questions.context.index_background import Support
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.scope.course_of_time import Course, course_of
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favour
 from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
-from graphrag_dagster.kernel.retrieval.retriever import Retriever, retriever_of
 from graphrag_dagster.kernel.text.languages import language_of, main_language
 
 if TYPE_CHECKING:
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.questions.context.context_chunks import Count
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
     from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
-    from graphrag_dagster.kernel.retrieval.rerankers import Reranker
+    from graphrag_dagster.kernel.retrieval.retriever import Retriever
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
     from graphrag_dagster.kernel.settings.search_settings import SearchSettings
-    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
-    from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Turn
+    from graphrag_dagster.kernel.tasks.answering_ports import Reranker, SupportJudge
+    from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+    from graphrag_dagster.kernel.text.prompt_templates import Turn
 
 
 #: Text of a refusal, followed by what was searched. Test ``Answer.refused`` instead of this text.

@@ -28,16 +28,17 @@ from graphrag_dagster.kernel.questions.context.context_units import spans_of
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.document_filters import level_of
+from graphrag_dagster.kernel.questions.finding import prior_of, text_query
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Engines, Question, Search
 from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
 from graphrag_dagster.kernel.questions.several_questions import MOST_QUESTIONS, TOO_MANY, joined, questions_in
 from graphrag_dagster.kernel.questions.unknown_words import Reading, reading_of
-from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
 from graphrag_dagster.kernel.retrieval.search_words import words_with_case
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
-from graphrag_dagster.kernel.tasks.task_ports import Quote, Turn
+from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.languages import language_name
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 from graphrag_dagster.kernel.text.quotable_sentences import readability
 from graphrag_dagster.kernel.text.text_similarity import stem, stems
 

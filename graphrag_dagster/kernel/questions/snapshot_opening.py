@@ -11,17 +11,18 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import declared_parts, declared_table, load_target
+from graphrag_dagster.kernel.catalogue.registry import declared_parts, load_target
 from graphrag_dagster.kernel.questions.context.context_units import without_record_words
 from graphrag_dagster.kernel.questions.context.index_background import prepare_background
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.document_names import known_documents
-from graphrag_dagster.kernel.retrieval.index_cache import mapped_frame, write_frame
-from graphrag_dagster.kernel.retrieval.retriever import retriever_of
+from graphrag_dagster.kernel.storage.index_cache import mapped_frame, write_frame
 from graphrag_dagster.kernel.storage.published import Published, published, reading
 from graphrag_dagster.kernel.storage.published.derived_files import SnapshotShelf
 from graphrag_dagster.kernel.storage.sql_sandbox import SnapshotQueries
 from graphrag_dagster.kernel.tables import CONTEXT_NODES, CONTEXT_VECTORS
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.packed_arrays import WordsInOrder
 from graphrag_dagster.kernel.graph.adjacency_arrays import expand_ranges
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.retrieval.search_words import stems_of, words
+from graphrag_dagster.kernel.storage.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.text.languages import ENGLISH, main_language
 
 

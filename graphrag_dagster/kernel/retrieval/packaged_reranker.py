@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING
 
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder, packaged_cross_encoder
-from graphrag_dagster.kernel.retrieval.rerankers import (
-    LexicalReranker,
-    Reranker,
-    Sought,
-    shared_cross_encoder,
-    windows,
-)
+from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker, shared_cross_encoder, windows
+from graphrag_dagster.kernel.tasks.answering_ports import Reranker, Sought
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.task_provider import TaskProvider

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.common.lazy_values import AsRead
 from graphrag_dagster.kernel.common.packed_arrays import Places
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf
 from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex
+from graphrag_dagster.kernel.storage.index_cache import Shelf
 
 Vectors = NDArray[np.float32]
 Mode = Literal["hybrid", "vector", "lexical"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from graphrag_dagster.kernel.retrieval.sentence_relevance import (
     asked_words,
 )
 from graphrag_dagster.kernel.retrieval.sentence_weights import UNIT_WEIGHTS
+from graphrag_dagster.kernel.tasks.answering_ports import Reranker, Sought
 from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, SpokenTurn, turns
 
 if TYPE_CHECKING:
@@ -31,44 +32,6 @@ if TYPE_CHECKING:
 
     from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
     from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """The query by which text units were found.
-
-    Attributes:
-        question: with earlier questions of the conversation, one per line, the current one last.
-        length: how small text units are within their documents, 0 (the whole) to 1, on average.
-        followed: whether units were found by following the question through the graph, rather than by an
-            explicitly chosen lexical or vector search.
-    """
-
-    question: str
-    length: float = 1.0
-    followed: bool = True
-
-
-class Reranker(Protocol):
-    """Scores how well texts match a question; a score depends only on the question and the text."""
-
-    @property
-    def name(self) -> str:
-        """Identifies everything that determines a score: kind, model and version."""
-
-    def counts(self, sought: Sought) -> float:
-        """Return the weight of the order by scores relative to the original order.
-
-        With 0 no scores are requested.
-        """
-
-    def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
-        """Return one finite score per text [n], higher is better, on any scale.
-
-        Args:
-            sought: the query.
-            texts: text units, each below the title of its document, in their original order.
-        """
 
 
 #: The constant of reciprocal rank fusion (60 in Cormack et al. 2009): smaller favours the first ranks more.
@@ -217,8 +180,7 @@ def lexical_reranker(_session: TaskProvider) -> Reranker:
 
 def probe_reranker(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:
     """Probe whether the reranker can be loaded and scores texts; no findings without a reranker."""
-    from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-    from graphrag_dagster.kernel.models.probing.doctor import RERANKER
+    from graphrag_dagster.kernel.models.probing.capability_probes import RERANKER, ProbeFinding
 
     try:
         reranker = make()

@@ -4,14 +4,12 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.documents.documents import name_of
 from graphrag_dagster.kernel.retrieval.entity_linking import (
     EntityLink,
     EntityLinks,
@@ -20,7 +18,6 @@ from graphrag_dagster.kernel.retrieval.entity_linking import (
     NameLinker,
     entities_named,
 )
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import SHIPPED, Following, Passages
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import NameGraph, PassageRank, name_graph
@@ -39,9 +36,7 @@ from graphrag_dagster.kernel.retrieval.ranking import (
 )
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, Decomposer
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_statements
-
-if TYPE_CHECKING:
-    from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.storage.index_cache import Shelf, load_or_build
 
 _STEPS = 8
 _IN_A_UNIT = 0.7
@@ -406,37 +401,3 @@ def _share(scores: Scores) -> Scores:
     best = float(above.max(initial=0.0))
     shares: Scores = above / best if best > 0 else above
     return shares
-
-
-def retriever_of(index: "IndexSnapshot") -> Retriever:
-    """Return the retriever of an index; created once."""
-    return index.once(_retriever)
-
-
-def given_titles(documents: pl.DataFrame) -> pl.DataFrame:
-    """Return ``document_id`` and ``title`` of documents.
-
-    The title of a table row that was made up from its path and row number is blank, as it says nothing.
-    """
-    titles = documents.select("document_id", "path", "row", "title")
-    row_titles = [
-        title if row is None or title != name_of(path, row) else ""
-        for _, path, row, title in titles.filter(pl.col("row").is_not_null()).iter_rows()
-    ]
-    given = titles.filter(pl.col("row").is_null()).select("document_id", "title")
-    rows = titles.filter(pl.col("row").is_not_null()).select(
-        "document_id", title=pl.Series(row_titles, dtype=pl.String)
-    )
-    return pl.concat([given, rows])
-
-
-def _retriever(index: "IndexSnapshot") -> Retriever:
-    titles = given_titles(index.documents)
-    return Retriever(
-        index.text_chunks.join(titles, on="document_id", how="left", maintain_order="left"),
-        index.entities,
-        index.relationships,
-        index.unit_vectors,
-        index.entity_vectors,
-        shelf=index.shelf,
-    )

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison, unit_rows
 from graphrag_dagster.kernel.models.embedders import Embedder
-from graphrag_dagster.kernel.questions.citations import Aligned, align_words
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
+from graphrag_dagster.kernel.retrieval.word_alignment import Aligned, align_words
 from graphrag_dagster.kernel.text.english_words import (
     DOCUMENTS,
     GENERAL,
@@ -313,7 +313,7 @@ def relevance(question: str, lines: Sequence[SentenceLine], embedder: Embedder) 
 
     The meaningful words of the question, weighted by rarity, are looked up in the sentence, its neighbours,
     its row, its speaker and its title, by stem or else by the most similar word
-    (:mod:`graphrag_dagster.kernel.questions.citations`). The resulting features
+    (:mod:`graphrag_dagster.kernel.text.citations`). The resulting features
     (:mod:`graphrag_dagster.kernel.retrieval.sentence_relevance`) and the cosines of the sentence and its row
     are weighted by ``ANSWER_WEIGHTS``; the value is exponential in the result.
 

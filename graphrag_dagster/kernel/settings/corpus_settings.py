@@ -30,7 +30,7 @@ from graphrag_dagster.kernel.catalogue.registry import (
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE, SearchMethod
 from graphrag_dagster.kernel.catalogue.system import KINDS
 from graphrag_dagster.kernel.catalogue.tasks import Task
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE, pattern_below
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE, pattern_below
 from graphrag_dagster.kernel.settings.indexing_settings import (
     ExecutionSettings,
     FileSettings,

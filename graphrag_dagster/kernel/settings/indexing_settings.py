@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 from pydantic import Field, field_validator, model_validator
 
-from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.kernel.common.file_limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.kernel.settings.section import PositiveInt, Section
 
 
@@ -110,7 +110,7 @@ class ExecutionSettings(Section):
     backend: Literal["in_process", "processes", "ray"] = Field(
         "processes",
         description="where shards run: one after the other in the process of the step, in processes of this "
-        "machine, or as actors of a Ray cluster (extra ray), that of RAY_ADDRESS or else one on this machine",
+        "machine, or as tasks of a Ray cluster (extra ray), that of RAY_ADDRESS or else one on this machine",
     )
 
 

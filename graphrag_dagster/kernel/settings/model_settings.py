@@ -70,7 +70,7 @@ class TaskModelSettings(Section):
     requests_per_minute: PositiveInt | None = Field(None, description="requests per minute")
     tokens_per_minute: PositiveInt | None = Field(None, description="tokens per minute")
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
-        None, description="shortest time limit of a call, in seconds"
+        None, description="seconds for which the endpoint may be silent"
     )
     prices: PriceSettings | None = Field(None, description="prices per million tokens")
 
@@ -139,14 +139,12 @@ class ModelSettings(Section):
         16, description="most concurrent calls; fewer while the endpoint is busy"
     )
     requests_per_minute: PositiveInt | None = Field(
-        None, description="most requests per minute; default: the endpoint's own limit, if it reports one"
+        None, description="most requests per minute of each process"
     )
-    tokens_per_minute: PositiveInt | None = Field(
-        None, description="most tokens per minute; default: the endpoint's own limit, if it reports one"
-    )
+    tokens_per_minute: PositiveInt | None = Field(None, description="most tokens per minute of each process")
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
-        120.0,
-        description="shortest time limit of a call, in seconds; extended automatically for a slow endpoint",
+        600.0,
+        description="seconds for which the endpoint may be silent before a call counts as lost",
     )
     retries: Annotated[int, Field(ge=0, le=100)] = Field(
         5, description="retries of a call that failed in transit"

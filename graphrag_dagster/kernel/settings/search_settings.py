@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER, LEXICAL, JudgeName
+from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER, LEXICAL, JudgeName, Prefixes
 from graphrag_dagster.kernel.catalogue.registry import (
     declared_methods,
     default_reranker,
@@ -18,7 +18,6 @@ from graphrag_dagster.kernel.catalogue.search_methods import (
     describe_methods,
     methods_with_option,
 )
-from graphrag_dagster.kernel.models.embedders import Prefixes
 from graphrag_dagster.kernel.settings.section import (
     EngineName,
     Method,
@@ -27,7 +26,7 @@ from graphrag_dagster.kernel.settings.section import (
     Section,
     Seed,
 )
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 #: Most characters of a prefix of embedded texts, so that the model has room for the text.

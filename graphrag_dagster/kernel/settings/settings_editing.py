@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 
 _BARE_BREAK = re.compile(r"(?<!\r)\n")

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from anyio import fail_after
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, GraphragError
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, GraphragError, QueryError
 from graphrag_dagster.kernel.settings.section import ServerSettings
 
 if TYPE_CHECKING:

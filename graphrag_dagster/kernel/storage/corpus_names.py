@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _NAME = re.compile(r"\w(?:[\w .-]{0,98}[\w])?")
 # File systems allow 255 bytes for a file name; extensions and markers of unfinished files take some.

@@ -10,10 +10,8 @@ from pathlib import Path
 from pydantic import Field
 
 from graphrag_dagster.errors import CorpusError, GraphragError, SettingsError
+from graphrag_dagster.kernel.common.file_discovery import FoundFile, discover, hash_files
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.documents.column_roles import ColumnNames
-from graphrag_dagster.kernel.documents.documents import CorpusContents, read_files
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, discover, hash_files
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed, name_from_folder
@@ -144,24 +142,8 @@ class CorpusStore(Resource):
             *(folder for member in self.settings(name).corpora for folder in self.folders(member)),
         ]
 
-    def read(self, name: str) -> CorpusContents:
-        """Read the files of a corpus according to its settings.
-
-        Raises:
-            CorpusError: no such corpus.
-            SettingsError: its settings are invalid.
-        """
-        settings = self.settings(name)
-        return read_files(
-            self.found(name),
-            columns={
-                pattern: ColumnNames(**names.model_dump()) for pattern, names in settings.tables.items()
-            },
-            limits=settings.files.limits,
-        )
-
     def hashes(self, name: str) -> dict[str, str | None]:
-        """Return the hash of every file that :meth:`read` would read, by path; see :func:`hash_files`.
+        """Return the hash of every file that an index would read, by path; see :func:`hash_files`.
 
         Raises:
             CorpusError: no such corpus.
@@ -170,7 +152,7 @@ class CorpusStore(Resource):
         return hash_files(self.found(name))
 
     def sizes(self, name: str) -> dict[str, int]:
-        """Return the size in bytes of every file that :meth:`read` would read, by path.
+        """Return the size in bytes of every file that an index would read, by path.
 
         Raises:
             CorpusError: no such corpus.

@@ -63,23 +63,23 @@ def _run_query(request: dict[str, Any]) -> Iterator[Any]:
     if request["tables"] is not None and (foreign := _foreign_tables(connection, request)):
         _send("query", f"Only these tables can be read: {', '.join(request['tables'])}; not {foreign}")
         return
-    if request["parameters"] is not None:
-        yield from _with_parameters(connection, statements[0], request)
-        return
-    relation: Any = connection.sql(_without_end(request["query"]))
+    relation: Any = connection.sql(_without_end(request["query"]), params=request["parameters"])
     if relation is None:
         _send("refused", "")
         return
     kinds = [str(kind.id) for kind in relation.types]
     numeric = [kind in _NUMBERS or kind == "decimal" for kind in kinds]
-    yield [relation.columns, numeric, [request["values"] and kind in _NESTED for kind in kinds]]
+    yield [relation.columns, numeric, [kind in _NESTED for kind in kinds]]
+    shown = ", ".join(
+        _column(position, kind, request["characters"]) for position, kind in enumerate(kinds, 1)
+    )
+    rows: Any
     if statements[0].type == duckdb.StatementType.EXPLAIN:
-        rows: Any = connection.execute(statements[0])
+        rows = connection.execute(statements[0])
+    elif request["parameters"]:
+        rows = relation.project(shown)
     else:
         # Executed as SQL again, the result is streamed instead of materialised.
-        shown = ", ".join(
-            _display_column(request, position, kind) for position, kind in enumerate(kinds, start=1)
-        )
         rows = connection.execute(relation.project(shown).sql_query())
     remaining = request["rows"]
     while remaining != 0 and (batch := rows.fetchmany(_ROWS if remaining is None else min(_ROWS, remaining))):
@@ -93,21 +93,6 @@ def _without_end(query: str) -> str:
     positions = (position for position, _ in duckdb.tokenize(query))
     end = next((position for position in positions if encoded[position : position + 1] == b";"), len(encoded))
     return encoded[:end].decode()
-
-
-def _with_parameters(
-    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, request: dict[str, Any]
-) -> Iterator[Any]:
-    """Yield the columns and rows of a statement with parameters, with values that JSON can represent."""
-    result = connection.execute(statement, request["parameters"])
-    kinds = [str(column[1]).lower() for column in result.description]
-    yield [
-        [column[0] for column in result.description],
-        [kind in _NUMBERS or kind.startswith("decimal") for kind in kinds],
-        [False] * len(kinds),
-    ]
-    for row in result.fetchmany(request["rows"]):
-        yield [value[: request["characters"]] if isinstance(value, str) else value for value in row]
 
 
 def _foreign_tables(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
@@ -143,18 +128,13 @@ def _read(node: dict[str, Any]) -> str:
     return ""
 
 
-def _display_column(request: dict[str, Any], position: int, kind: str) -> str:
-    """Return a column as SQL: as a text, or as a value if values are requested and JSON can represent it."""
-    if request["values"] and (kind in _NUMBERS or kind == "boolean"):
-        return f"#{position} as c{position}"
-    text = (
-        f"to_json(#{position})::varchar" if request["values"] and kind in _NESTED else f"#{position}::varchar"
-    )
-    return (
-        f"left({text}, {request['characters']}) as c{position}"
-        if request["characters"]
-        else f"{text} as c{position}"
-    )
+def _column(position: int, kind: str, characters: int | None) -> str:
+    """Return a column as SQL: as a value if JSON has a form for it, else as a text."""
+    if kind in _NUMBERS or kind == "boolean":
+        # A float by its own digits, not by those of the nearest double.
+        return f"#{position}{'::varchar::double' if kind == 'float' else ''} as c{position}"
+    text = f"to_json(#{position})::varchar" if kind in _NESTED else f"#{position}::varchar"
+    return f"left({text}, {characters}) as c{position}" if characters else f"{text} as c{position}"
 
 
 def _send(kind: str, text: str) -> None:

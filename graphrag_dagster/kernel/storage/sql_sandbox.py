@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,14 +15,14 @@ from typing import IO, Any, cast
 
 import duckdb
 
-from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.documents.column_roles import make_unique
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query, QueryError, QueryRows
+from graphrag_dagster.errors import QueryError, QuestionError
+from graphrag_dagster.kernel.common.printable import make_unique
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, is_damage, missing_column, missing_table
 from graphrag_dagster.kernel.storage.published import Published, reading
+from graphrag_dagster.kernel.storage.queries import Query, QueryRows
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, command_making
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Column, EngineNames
 
 
@@ -172,13 +172,12 @@ class ResultRows:
     Attributes:
         columns: unique column names.
         numeric: which columns are numbers.
-        nested: which columns are lists and mappings, as JSON texts; only if values are requested.
-        rows: one list of values per row, to be read inside the block.
+        rows: one list of values per row as JSON has them, to be read inside the block: numbers, booleans,
+            lists, mappings and null; everything else, and what is cut, is a text.
     """
 
     columns: list[str]
     numeric: list[bool]
-    nested: list[bool]
     rows: Iterator[list[Any]]
 
 
@@ -189,7 +188,6 @@ def run_query(
     query: str,
     limits: QueryLimits | None = None,
     *,
-    values: bool = False,
     most_rows: int | None = None,
     most_characters: int | None = None,
 ) -> Iterator[ResultRows]:
@@ -200,9 +198,8 @@ def run_query(
         corpus: the corpus.
         query: the statement.
         limits: limits of the query; default: those of :class:`QueryLimits`.
-        values: return values that JSON can represent as such, not as texts.
         most_rows: row limit.
-        most_characters: length limit of texts, which are cut.
+        most_characters: length limit of texts, lists and mappings, which are cut.
 
     Raises:
         QuestionError: it is not a single read-only statement, DuckDB rejects it, or it reaches a limit.
@@ -211,12 +208,7 @@ def run_query(
     """
     with reading(warehouse, corpus) as (reader, _):
         result = run_file_query(
-            file_of(reader),
-            query,
-            limits,
-            values=values,
-            most_rows=most_rows,
-            most_characters=most_characters,
+            file_of(reader), query, limits, most_rows=most_rows, most_characters=most_characters
         )
         with result as rows:
             yield rows
@@ -240,7 +232,6 @@ def run_file_query(
     *,
     parameters: Mapping[str, Any] | None = None,
     tables: Collection[str] | None = None,
-    values: bool = False,
     most_rows: int | None = None,
     most_characters: int | None = None,
 ) -> Iterator[ResultRows]:
@@ -250,11 +241,10 @@ def run_file_query(
         file: path of the file, which may be open elsewhere for reading.
         query: the statement.
         limits: limits of the query; default: those of :class:`QueryLimits`.
-        parameters: values of its ``$names``; require ``most_rows``, and imply ``values``.
+        parameters: values of its ``$names``.
         tables: the only tables it may read; None for all.
-        values: return values that JSON can represent as such, not as texts.
         most_rows: row limit.
-        most_characters: length limit of texts, which are cut.
+        most_characters: length limit of texts, lists and mappings, which are cut.
 
     Raises:
         QuestionError: it is not a single read-only statement, reads other tables, is rejected by DuckDB, or
@@ -265,7 +255,6 @@ def run_file_query(
         "query": query,
         "parameters": parameters,
         "tables": None if tables is None else list(tables),
-        "values": values,
         "rows": most_rows,
         "characters": most_characters,
     }
@@ -275,7 +264,15 @@ def run_file_query(
 
     with GuardedProcess(_PROGRAM, request, limits or QueryLimits(), failed) as process:
         columns, numeric, nested = process.start()
-        yield ResultRows(make_unique(columns), numeric, nested, process.rows())
+        rows = ([_value(*cell) for cell in zip(row, nested, strict=True)] for row in process.rows())
+        yield ResultRows(make_unique(columns), numeric, rows)
+
+
+def _value(value: Any, nested: bool) -> Any:
+    try:
+        return json.loads(value) if nested and value is not None else value
+    except ValueError:
+        return value
 
 
 def _refusal(problem: dict[str, str], query: str) -> Exception:
@@ -349,13 +346,12 @@ class SnapshotQueries:
                     self._limits,
                     parameters=query.parameters or None,
                     tables=tables,
-                    values=True,
                     # One more row shows whether there are more.
                     most_rows=most + 1,
                     most_characters=_LONGEST_CELL,
                 )
                 with query_result as result:
-                    rows = [_row(result, row) for row in result.rows]
+                    rows = [_row(result.columns, row) for row in result.rows]
             except QuestionError as error:
                 raise QueryError(str(error)) from None
         return QueryRows(tuple(rows[:most]), len(rows) > most)
@@ -372,19 +368,14 @@ class SnapshotQueries:
         yield str(file)
 
 
-def _row(result: ResultRows, row: list[Any]) -> Mapping[str, Any]:
-    cells = zip(result.columns, row, result.nested, strict=True)
-    return {name: _cell(value, nested=nested) for name, value, nested in cells}
+def _row(columns: Sequence[str], row: Sequence[Any]) -> Mapping[str, Any]:
+    return {name: _plain(value) for name, value in zip(columns, row, strict=True)}
 
 
-def _cell(value: Any, *, nested: bool) -> Any:
-    if not nested or value is None:
-        return value
-    try:
-        items = json.loads(value)
-    except ValueError:
-        return value
-    return ", ".join(map(str, items)) if isinstance(items, list) else value
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def _describe_table(table: Table) -> str:

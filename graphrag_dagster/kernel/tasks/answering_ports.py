@@ -1,16 +1,20 @@
-"""The ports of answering: rating, follow-up questions, routing, queries, contexts, support."""
+"""The ports of answering: rating, follow-up questions, routing, queries, contexts, support, reranking."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, OfEngine, Point, Quote, Turn, Usage
+from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, OfEngine, Point, Quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphrag_dagster.kernel.catalogue.engines import Verdict
+    from graphrag_dagster.kernel.common.stable_values import Scores
+    from graphrag_dagster.kernel.text.prompt_templates import Turn
 
 
 #: The highest rating of a report; 0 is the lowest.
@@ -206,6 +210,54 @@ class SupportJudge(Protocol):
         """Return a verdict on each statement. Each has words, and none is a quotation of them."""
 
 
+SUPPORT_JUDGE: Task[SupportJudge | None] = Task(
+    "support_judge",
+    "search",
+    "judge",
+    prompt_pairs("judge_support"),
+    waited_for=True,
+    done_by=(LLM,),
+)
+
+
 def rating_of(prominence: float) -> float:
     """Return a report's rating, 0–10, from the prominence of its community, 0–1."""
     return round(10 * min(max(prominence, 0.0), 1.0), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """The query by which text units were found.
+
+    Attributes:
+        question: with earlier questions of the conversation, one per line, the current one last.
+        length: how small text units are within their documents, 0 (the whole) to 1, on average.
+        followed: whether units were found by following the question through the graph, rather than by an
+            explicitly chosen lexical or vector search.
+    """
+
+    question: str
+    length: float = 1.0
+    followed: bool = True
+
+
+class Reranker(Protocol):
+    """Scores how well texts match a question; a score depends only on the question and the text."""
+
+    @property
+    def name(self) -> str:
+        """Identifies everything that determines a score: kind, model and version."""
+
+    def counts(self, sought: Sought) -> float:
+        """Return the weight of the order by scores relative to the original order.
+
+        With 0 no scores are requested.
+        """
+
+    def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
+        """Return one finite score per text [n], higher is better, on any scale.
+
+        Args:
+            sought: the query.
+            texts: text units, each below the title of its document, in their original order.
+        """

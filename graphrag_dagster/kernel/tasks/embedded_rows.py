@@ -8,7 +8,7 @@ import polars as pl
 from graphrag_dagster.errors import VectorLengthError
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.models.embedders import Embedder
-from graphrag_dagster.kernel.questions.report_citations import without_citations
+from graphrag_dagster.kernel.tasks.report_citations import without_citations
 
 
 def text_of_unit(units: pl.DataFrame) -> pl.Series:

@@ -8,14 +8,14 @@ threads, processes or connections, and reports progress through
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeAlias
 
 from graphrag_dagster.kernel.graph.graph_labels import RELATED_TO
-from graphrag_dagster.kernel.questions.citations import Citation, ContextKind
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.text.citations import Citation, ContextKind
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase
 from graphrag_dagster.kernel.text.markup_spans import Span
-
-T = TypeVar("T")
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 
 #: Name of an engine of the catalogue.
 Engine: TypeAlias = str
@@ -32,33 +32,6 @@ class TextUnit:
 
     id: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The usage of a task, and how many replies had to be repaired; all zero for the extractive engine."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    repaired: int = 0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.repaired + other.repaired,
-        )
-
-
-@dataclass(frozen=True)
-class Items(Generic[T]):
-    """The results, in order; if they are missing, ``problem`` says why."""
-
-    items: tuple[T, ...] = ()
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,7 +379,7 @@ class PartialAnswer:
     """A map answer with its helpfulness, 0–100 (paper §3.1.6), None if the reply gave none.
 
     ``units`` are the ids it cites, ``kind`` the name of their kind in citations. ``general_knowledge``:
-    sentences with the mark of :mod:`graphrag_dagster.kernel.tasks.answer_form` are the model's own knowledge.
+    sentences with the mark of :mod:`graphrag_dagster.kernel.text.answer_form` are the model's own knowledge.
     ``points`` (extractive engine) are the source of the text, and ``layout`` is where they stand in it.
     """
 
@@ -438,14 +411,6 @@ class FinalAnswer:
     layout: Layout = field(default_factory=Layout)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A question of a conversation and its answer."""
-
-    question: str
-    answer: str
-
-
 class Answerer(OfEngine, Protocol):
     """Answers a question over context chunks by map and reduce, or from one context."""
 
@@ -468,15 +433,3 @@ class Answerer(OfEngine, Protocol):
             rendered: the context as shown in the prompt.
             history: the conversation so far, oldest first.
         """
-
-
-#: Verdict on an item: yes, no or unknown.
-Verdict = Literal["yes", "no", "idk"]
-
-
-@dataclass(frozen=True, slots=True)
-class ItemVerdict:
-    """The verdict on one item and the reason, which may be blank."""
-
-    verdict: Verdict
-    reason: str = ""

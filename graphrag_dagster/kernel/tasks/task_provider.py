@@ -4,7 +4,7 @@ account.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from graphrag_dagster.errors import EngineError
@@ -17,26 +17,25 @@ from graphrag_dagster.kernel.catalogue.registry import (
     require_named,
     rerankers,
 )
-from graphrag_dagster.kernel.catalogue.tasks import SUPPORT_JUDGE, Task
 from graphrag_dagster.kernel.models.cache.llm_cache import vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, price_of
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from graphrag_dagster.kernel.catalogue.tasks import Port
+    from graphrag_dagster.kernel.catalogue.tasks import Port, Task
     from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
     from graphrag_dagster.kernel.models.cache.llm_cache import User
     from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-    from graphrag_dagster.kernel.retrieval.rerankers import Reranker
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
     from graphrag_dagster.kernel.settings.model_settings import RoleName
-    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
+    from graphrag_dagster.kernel.tasks.answering_ports import Reranker, SupportJudge
 
 #: Providers charge half the price for batches.
 _BATCH_PRICE = 0.5
@@ -61,7 +60,6 @@ class TaskProvider:
     form: AnswerForm | None = None
     themes: Sequence[str] = ()
     waited_for: bool = False
-    _asked: dict[str, OpenAIChatModel] = field(default_factory=dict)
 
     @property
     def account(self) -> UsageAccount:
@@ -114,7 +112,6 @@ class TaskProvider:
 
         settings = self.settings.model.for_role(task.role)
         model = OpenAIChatModel(settings)
-        self._asked[settings.name] = model
         batched = settings.batch and not (task.waited_for or self.waited_for)
         return self._cached_chat(model, batched=batched)
 
@@ -134,7 +131,6 @@ class TaskProvider:
         from graphrag_dagster.kernel.models.batch_queue import BatchSender
         from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
         from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
-        from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
         from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 
         settings = model.settings
@@ -142,7 +138,6 @@ class TaskProvider:
         till = Till(self.account, settings, settings.name, url, discount)
         database = self.account.replies.database
         capabilities = CapabilityStore(database)
-        share_rates(model.connection, database)
 
         async def gate() -> None:
             await check_endpoint(AccountedChatModel(settings, till), capabilities)
@@ -179,11 +174,11 @@ class TaskProvider:
             EngineError: the settings choose a model as judge, but the search engine uses none.
         """
         from graphrag_dagster.kernel.models.local_embedders import shared_static
-        from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
+        from graphrag_dagster.kernel.tasks.support_by_words import JudgeByWords
 
         search = self.settings.search
         if search.support == "nli":
-            from graphrag_dagster.kernel.models.local_models import shared_entailment
+            from graphrag_dagster.kernel.tasks.support_by_entailment import shared_entailment
 
             return shared_entailment(search.support_model or "")
         if search.support == "words":
@@ -225,17 +220,7 @@ class TaskProvider:
 
     def finish(self) -> dict[str, Any]:
         """Complete the asset and return its model usage as metadata, empty if it used no model."""
-        self.keep_paces()
         return shown_use(self.account.finish())
-
-    def keep_paces(self) -> None:
-        """Remember the speed of each model that was called."""
-        if self._asked:
-            from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
-            from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
-
-            for model in self._asked.values():
-                cache_pace(model, CapabilityStore(self.account.replies.database))
 
 
 def shown_use(use: ModelUse) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Counting and cutting by tokens, with packaged vocabularies so that no network is needed."""
 
-import base64
 import gzip
 import math
 import re
+from binascii import a2b_base64
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate, groupby
@@ -228,8 +228,8 @@ def get_tokenizer(encoding: str) -> Tokenizer:
         raise SettingsError(f"text_units.encoding is {encoding!r}; allowed: {', '.join(ENCODINGS)}")
     import tiktoken
 
-    lines = map(bytes.split, packaged_vocabulary(encoding).splitlines())
-    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    told = packaged_vocabulary(encoding).split()
+    ranks = dict(zip(map(a2b_base64, told[::2]), map(int, told[1::2]), strict=True))
     lengths = np.zeros(max(ranks.values()) + 1, dtype=np.int64)
     lengths[np.fromiter(ranks.values(), np.int64)] = np.fromiter(map(len, ranks), np.int64)
     made = tiktoken.Encoding(encoding, pat_str=ENCODINGS[encoding], mergeable_ranks=ranks, special_tokens={})

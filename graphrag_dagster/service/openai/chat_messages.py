@@ -10,7 +10,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import HEADINGS, Answer, Source
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.tasks.task_ports import Turn
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 
 
 class Lenient(BaseModel):

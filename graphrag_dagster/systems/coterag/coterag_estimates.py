@@ -4,20 +4,21 @@ from collections.abc import Iterator
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.call_estimates import (
+    SUMMARIES_PER_NAME,
+    SUMMARY_TOKENS,
     Estimate,
     MethodSize,
     Range,
     approximately,
     exactly,
-    plan_summaries,
-    summary_tokens,
+    reply_length,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.plan_inputs import SUMMARIES_PER_NAME, Planned
+from graphrag_dagster.kernel.models.plan_inputs import Planned
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
 from graphrag_dagster.systems.coterag.index.index_builder import partition_communities
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
@@ -57,7 +58,7 @@ def _summaries_estimate(planned: Planned) -> Estimate:
             planned.settings.section(CoteragSettings).summary_tokens,
             approximately(float(members_tokens(planned.names, planned.pairs)), known=False),
         )
-    outputs = calls * summary_tokens(seen)
+    outputs = calls * reply_length(seen, SUMMARY_TOKENS)
     return Estimate("coterag", "coterag_summary", own.name, calls, inputs, outputs, len(there) - len(new))
 
 
@@ -102,3 +103,17 @@ def with_fallback_rounds(basis: Basis) -> MethodSize:
     texts = options.chunks + options.triples / 10 + options.communities * 3
     context = float(_PROMPT + texts * _ROW)
     return MethodSize(calls, calls * context)
+
+
+def plan_summaries(
+    communities: Range, prompt: int, context_tokens: int, elements: Range
+) -> tuple[Range, Range]:
+    """Return the calls and input tokens of the summaries of communities that are not there yet.
+
+    Args:
+        communities: how many will be summarised.
+        prompt: tokens of the prompt without a community.
+        context_tokens: most tokens of a community.
+        elements: tokens of all entities and triples; each stands in one summary.
+    """
+    return communities, communities * prompt + elements.at_most(communities * context_tokens)

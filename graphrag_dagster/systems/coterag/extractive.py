@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
-from graphrag_dagster.kernel.questions.statement_reading import answer_sentences
 from graphrag_dagster.kernel.tasks.task_ports import Layout
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.kernel.text.statement_reading import answer_sentences
 from graphrag_dagster.systems.coterag.coterag_options import PAPER, TermUnit
 from graphrag_dagster.systems.coterag.search.term_coverage import (
     QuestionTerms,

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.tasks.answering_ports import ContextWriter
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, Layout, OfEngine, Quote, Usage
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, Layout, OfEngine, Quote
 
 #: What a model replies where the context is not enough, as all of its reply.
 SEARCH_MORE = "SEARCH_MORE"

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.graph.graph_labels import relation_label
-from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-from graphrag_dagster.kernel.models.probing.doctor import ENTITY_MODEL, RELATION_MODEL
+from graphrag_dagster.kernel.models.probing.capability_probes import (
+    ENTITY_MODEL,
+    RELATION_MODEL,
+    ProbeFinding,
+)
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks.task_ports import GraphExtractor
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.catalogue.tasks import (
-    EXTRACTIVE,
-    GLINER_REBEL,
-    LLM,
-    SUPPORT_JUDGE,
-    Task,
-    prompt_pairs,
-)
+from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM, Task, prompt_pairs
+from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import (

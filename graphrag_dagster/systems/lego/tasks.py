@@ -7,7 +7,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.graph_labels import Places, VerbalizedRows
-from graphrag_dagster.kernel.tasks.task_ports import Engine, OfEngine, Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Engine, OfEngine
 
 #: What is selected: whole paths after the search, paths of one step more (``subgraph``: of those that a
 #: subgraph is made of), nodes, relations or triples; each has a prompt of its own. ``refinement``: whole

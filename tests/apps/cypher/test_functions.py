@@ -16,8 +16,7 @@ from graphrag_dagster.apps.cypher.language.cypher_expressions import _constant
 from graphrag_dagster.apps.cypher.language.cypher_functions import FUNCTIONS
 from graphrag_dagster.apps.cypher.language.guard import guard_query
 from graphrag_dagster.apps.cypher.property_graph import run_embedded
-from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError, QuestionError
 from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples

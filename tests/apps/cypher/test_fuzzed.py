@@ -11,7 +11,7 @@ import pytest
 from graphrag_dagster.apps.cypher import cypher_process
 from graphrag_dagster.apps.cypher.embedded_graph import graph_of
 from graphrag_dagster.apps.cypher.language.guard import guard_query
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.cypher_queries import REFUSED
 from support.fuzzed_cypher import fuzzed

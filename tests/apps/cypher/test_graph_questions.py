@@ -11,8 +11,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.apps.cypher.text_to_cypher import TEMPLATES, CypherAnswer, query_in_words
-from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError, QuestionError
 from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run

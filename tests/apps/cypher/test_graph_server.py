@@ -7,8 +7,7 @@ import pytest
 
 from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
-from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, SettingsError
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, QueryError, SettingsError
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage import bolt_client as bolt
 from graphrag_dagster.kernel.storage.bolt_client import BoltGraph

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.apps.cypher.language.guard import guard_query
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError
 from support.cypher_queries import ALLOWED, REFUSED
 
 #: A word that would write, call or read a file, wherever a name cannot stand.

@@ -17,7 +17,7 @@ from filelock import FileLock
 from graphrag_dagster.apps.decisions.entity_names import entities, entity, questions
 from graphrag_dagster.apps.decisions.name_decisions import decisions, merge, split, undo
 from graphrag_dagster.errors import CorpusError, QuestionError, SettingsError
-from graphrag_dagster.kernel.documents.file_discovery import DECISIONS_FILE, DECISIONS_LOCK, discover
+from graphrag_dagster.kernel.common.file_discovery import DECISIONS_FILE, DECISIONS_LOCK, discover
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse

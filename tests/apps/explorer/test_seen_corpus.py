@@ -13,9 +13,9 @@ from graphrag_dagster.apps.explorer.text_search import Place
 from graphrag_dagster.errors import MissingError, QuestionError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.lineage_reader import impact
-from graphrag_dagster.kernel.questions.report_citations import without_citations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tasks.report_citations import without_citations
 from graphrag_dagster.kernel.text.evidence import Words
 
 

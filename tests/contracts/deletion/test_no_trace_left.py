@@ -14,12 +14,12 @@ import pytest
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, erase, note_file
 from graphrag_dagster.kernel.storage.home import PREVIEWS
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.dagster_keys import asset_key
 from graphrag_dagster.resources.run_history import purge_history

@@ -1,4 +1,4 @@
-"""``delete`` and ``purge``: a corpus goes whole, others stay whole."""
+"""``delete`` and ``delete --history``: a corpus goes whole, others stay whole."""
 
 import io
 import json
@@ -67,7 +67,7 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) 
     shutil.rmtree(home / "corpora" / "coast" / "secret")
     run_job("coast")
     assert traces(home) == {}
-    code, out, _ = run("purge", "coast", "--keep-last", "--yes", "--json")
+    code, out, _ = run("delete", "coast", "--history", "--keep-last", "--yes", "--json")
     told = json.loads(out)
     assert code == 0
     assert (told["runs"], told["kept"]) == (2, 1)
@@ -79,9 +79,9 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) 
         key = asset_key(tables.DOCUMENTS)
         assert dagster_instance.get_materialized_partitions(key) == {"coast"}
         assert dagster_instance.get_latest_materialization_event(key) is not None
-    code, out, _ = run("purge", "coast", "--yes")
+    code, out, _ = run("delete", "coast", "--history", "--yes")
     assert "deleted 1 run of" in out
-    code, _, err = run("purge", "coats")
+    code, _, err = run("delete", "coats", "--history")
     assert (code, "nothing of a corpus 'coats'" in err) == (1, True)
 
 
@@ -234,7 +234,7 @@ def test_nothing_is_deleted_under_a_run(coast: Path, home: Path, run: Run) -> No
     ) as running:
         assert running.stdout is not None
         running.stdout.readline()
-        for command in (("delete", "coast", "--yes"), ("purge", "coast", "--yes")):
+        for command in (("delete", "coast", "--yes"), ("delete", "coast", "--history", "--yes")):
             code, _, told = run(*command)
             assert (code, told.splitlines()[-1]) == (
                 1,

@@ -13,8 +13,8 @@ from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAn
 from graphrag_dagster.engines.extractive.sentence_selection import Marking, answering_words
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.retrieval.sentence_relevance import relevance
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase, phrases, shared_phrases
 from graphrag_dagster.kernel.text.marked_words import in_bold
 from graphrag_dagster.kernel.text.markup_spans import Span

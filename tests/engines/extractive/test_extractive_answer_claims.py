@@ -2,7 +2,7 @@
 
 from graphrag_dagster.apps.evaluation.extractive import ExtractiveClaimDecomposer
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 
 
 def decompose(*texts: str) -> list[tuple[SentenceClaims, ...]]:

@@ -7,8 +7,8 @@ from graphrag_dagster.engines.extractive.sentence_fusion import fuse_values
 from graphrag_dagster.engines.extractive.sentence_selection import sentences_of
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.models.packaged_cross_encoder import packaged_cross_encoder
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text.citations import ContextKind
 
 QUESTION = "Who dredged the harbour?"
 SENTENCES = [

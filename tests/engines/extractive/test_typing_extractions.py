@@ -12,8 +12,8 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.index.extraction import type_entities, untyped_names
 from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames, extraction_frames

@@ -8,7 +8,6 @@ import pytest
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.engines import Engine
 from graphrag_dagster.kernel.catalogue.registry import (
-    all_tables,
     embedders,
     engines,
     formats,
@@ -27,7 +26,8 @@ from graphrag_dagster.kernel.catalogue.system import KINDS, Stage
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.text import prompts
 
 
 def test_every_prompt_is_sent_for_a_task_and_every_task_has_its_prompts() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
-from graphrag_dagster.cli.commands.plugin_commands import list_plugins
-from graphrag_dagster.errors import CatalogueError, EngineError, PluginError, QuestionError
+from graphrag_dagster.cli.commands.doctor_commands import doctor
+from graphrag_dagster.cli.result import show
+from graphrag_dagster.errors import CatalogueError, EndpointError, EngineError, PluginError, QuestionError
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.catalogue.plugins import GROUPS
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
@@ -60,7 +61,7 @@ BROKEN = {
     ),
     "lost": (
         f"{MADE}BAD = way('lost', tables=('corpus.poems',))",
-        "lost: there is no table 'corpus.poems'; use one of imports.entities, ",
+        "lost: there is no table 'corpus.poems'; use one of corpus.document_metadata, ",
     ),
     "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
 }
@@ -127,18 +128,19 @@ def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_the_list_tells_the_problem_and_ends_with_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     module, problem = BROKEN["raises"]
     points = {GROUPS["method"]: {"raises": "raising:BAD"}}
     with plugged_in(tmp_path, {"raising.py": module}, points):
-        assert list_plugins(as_json=True) == 1
+        assert show(doctor(None), as_json=True) == 1
         told = json.loads(capsys.readouterr().out)["plugins"]
         assert told == [{"kind": "method", "name": "raises", "package": "toy 1.0", "problem": problem}]
-        assert list_plugins(as_json=False) == 1
+        assert show(doctor(None), as_json=False) == 1
         assert "left out: it cannot be loaded" in " ".join(capsys.readouterr().out.split())
-    assert list_plugins(as_json=False) == 0
-    assert capsys.readouterr().out.startswith("No package adds anything; looked for entry points of")
+    with pytest.raises(EndpointError, match="no endpoint is configured"):
+        doctor(None)
 
 
 @pytest.mark.parametrize(

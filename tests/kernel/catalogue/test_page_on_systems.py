@@ -54,6 +54,6 @@ def test_a_system_outside_makes_tables_answers_and_has_a_command(environment: di
     assert told["Remark"] == [["rarest: guards, lighthouse"]]
     assert run(environment, "tally", "coast").startswith("1 ")
     assert "tally" in run(environment, "--help")
-    assert "tally 1.0" in run(environment, "plugins")
+    assert "tally 1.0" in run(environment, "doctor", "coast")
     shown = run(environment, "sql", "coast", "select count(*) as n from tally.words", "--json")
     assert json.loads(shown)[0]["n"] > 5

@@ -11,10 +11,10 @@ import pytest
 
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.file_limits import FileLimits
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.documents.column_roles import ColumnNames
 from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
-from graphrag_dagster.kernel.documents.file_records import FileLimits
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings
 from support.reading import read_corpus
 

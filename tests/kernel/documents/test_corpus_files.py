@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, discover, display_path, matches
+from graphrag_dagster.kernel.common.file_discovery import FoundFile, discover, display_path, matches
 
 
 def found(folder: Path, ignore: tuple[str, ...] = (), max_bytes: int = 1000) -> dict[str, FoundFile]:

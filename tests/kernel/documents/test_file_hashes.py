@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.kernel.documents.file_discovery import discover, hash_files
-from graphrag_dagster.kernel.documents.file_records import FileLimits
+from graphrag_dagster.kernel.common.file_discovery import discover, hash_files
+from graphrag_dagster.kernel.common.file_limits import FileLimits
 from support.reading import read_corpus
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from graphrag_dagster.kernel.common.file_limits import FileLimits
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import FileLimits, Reading, SourceFile, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile, UnreadableError
 from kernel.documents.test_docx_elements import CHART
 from support.files import epub, odt, pptx, shape, zipped
 

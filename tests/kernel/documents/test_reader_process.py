@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.kernel.common.file_limits import FileLimits
 from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents
-from graphrag_dagster.kernel.documents.file_records import FileLimits, SourceFile
+from graphrag_dagster.kernel.documents.file_records import SourceFile
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, _crash_reason, reader_process
 from support.files import docx
 from support.reading import read_corpus

@@ -6,10 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import Filters
 from graphrag_dagster.cli.commands.studies.answer_commands import answer_corpus
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.cli.run_budget import RunBudget
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -71,7 +69,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory, indexed_home: Path) -> Pa
     )
     with pytest.MonkeyPatch.context() as patch:
         enter_home(patch, home)
-        answer_corpus("coast", Filters(), RunBudget(), yes=False, as_json=True)
+        answer_corpus("coast")
     return home
 
 

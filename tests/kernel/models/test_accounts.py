@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
 from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, Amount, ModelUse, Price, listed_price
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 REQUEST = ChatRequest("hello", (Message("user", "Hello?"),), 50)
@@ -170,3 +170,26 @@ def test_the_account_of_a_run_is_a_table_with_money_where_it_is_known(memory: An
     assert json.dumps(rows)
     assert memory.log.table("nobody").height == 0
     assert User("c", "a", "r1") == memory.account().user
+
+
+def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> None:
+    import polars as pl
+
+    from graphrag_dagster.dbt_like_sql.loader import load_models
+    from graphrag_dagster.kernel.storage.warehouse import Warehouse
+    from graphrag_dagster.kernel.tables import MODEL_USAGE, RUN_USAGE
+
+    for run in ("r1", "r2"):
+        for place, asset in enumerate(("extraction", "reports"), start=1):
+            sums = {name: place * (at + 1) for at, name in enumerate(USE_FIELDS)}
+            memory.account(asset=asset, run=run).book("t", "m", ModelUse(**{**sums, "unpriced": 0}))
+    warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
+    warehouse.write(MODEL_USAGE, "c", memory.log.table("c"))
+    (model,) = (one for one in load_models() if one.table is RUN_USAGE)
+    warehouse.write_all("c", {}, {model.table: model.query})
+    rows, totals = warehouse.read(MODEL_USAGE, "c"), warehouse.read(RUN_USAGE, "c")
+    assert totals.height == 2
+    for total in totals.iter_rows(named=True):
+        of_run = rows.filter(pl.col("run_id") == total["run_id"])
+        for name in set(USE_FIELDS) - {"unpriced"}:
+            assert total[name] == pytest.approx(of_run[name].sum()), name

@@ -12,7 +12,8 @@ from typing import Any
 import openai
 import pytest
 
-from graphrag_dagster.cli.commands.cache_commands import cancel_batch, list_batches
+from graphrag_dagster.cli.commands.cache_commands import batches, cancel_batch
+from graphrag_dagster.cli.result import show
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models import batch_queue as batch_desk
 from graphrag_dagster.kernel.models.batch_queue import BatchPending, BatchSender
@@ -29,8 +30,8 @@ from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
 from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import models_of
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, name_pattern_script
 from support.short_ways import client
@@ -392,17 +393,16 @@ def test_batches_are_listed_and_cancelled(
 ) -> None:
     made = place(batch_steps=3)
     monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", os.fspath(made.path))
-    list_batches(None, as_json=False)
+    show(batches(None), as_json=False)
     assert "there are no batches" in capsys.readouterr().out
     made.pending(1)
-    list_batches("c", as_json=True)
+    show(batches("c"), as_json=True)
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["batch"], row["status"], row["of"]) == ("batch_000001", "in_progress", 3)
-    list_batches("other", as_json=True)
+    show(batches("other"), as_json=True)
     assert json.loads(capsys.readouterr().out) == []
-    cancel_batch("batch_000001")
-    assert "cancelling" in capsys.readouterr().out
-    list_batches(None, as_json=False)
+    assert "cancelling" in cancel_batch("batch_000001")
+    show(batches(None), as_json=False)
     assert "cancelled" in capsys.readouterr().out
     with pytest.raises(EndpointError, match="is over: cancelled"):
         cancel_batch("batch_000001")

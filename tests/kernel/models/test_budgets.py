@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.structured_output import ask
 from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted, ModelUse
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
 
 RETRY = prompts.load("retry")

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 from graphrag_dagster.cli.app import app
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from support.corpora import write_corpus
 from support.homes import copy_home, shared_home
 from support.tables_of import contents

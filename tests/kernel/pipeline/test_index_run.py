@@ -12,10 +12,11 @@ from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import GraphragError, SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
+from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, SNAPSHOT
 from graphrag_dagster.kernel.pipeline.table_checks import bounds_rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.resources.dagster_keys import asset_key
 from support.corpora import DOCUMENTS, write_corpus
 from support.disks import files_of_at_most

@@ -14,7 +14,7 @@ from graphrag_dagster.component import compose
 from graphrag_dagster.dbt_like_sql.loader import our_models
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
+from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline import code_versions
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
@@ -23,6 +23,7 @@ from graphrag_dagster.kernel.pipeline.table_checks import rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table, Tables
 from graphrag_dagster.kernel.tables.core_tables import FORMS
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 from support.corpora import write_corpus
 

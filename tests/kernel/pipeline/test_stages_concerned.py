@@ -7,7 +7,7 @@ from graphrag_dagster.kernel.catalogue.registry import stages_made
 from graphrag_dagster.kernel.common.state_comparison import compare_values, flatten
 from graphrag_dagster.kernel.pipeline.index_status import following, stages_of_prompts, stages_of_settings
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
-from graphrag_dagster.kernel.tasks.prompts import all_prompts
+from graphrag_dagster.kernel.text.prompts import all_prompts
 
 
 def stages(content: dict[str, object], base: dict[str, object] | None = None) -> set[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.questions.statement_reading import answer_sentences, without_citations
+from graphrag_dagster.kernel.text.statement_reading import answer_sentences, without_citations
 
 
 def texts(answer: str) -> list[str]:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from graphrag_dagster.kernel.catalogue.engines import VERDICTS
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.index_background import Support
-from graphrag_dagster.kernel.questions.support_by_words import MEASURES, PARTLY, SUPPORTED, WEIGHTS
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
+from graphrag_dagster.kernel.tasks.support_by_words import MEASURES, PARTLY, SUPPORTED, WEIGHTS
 from support.altered import altered, sentences_of, told_otherwise
 
 SAMPLE = Path(__file__).parents[3] / "graphrag_dagster" / "sample" / "harbour"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.questions.names_and_numbers import is_among, numbers_of
+from graphrag_dagster.kernel.text.names_and_numbers import is_among, numbers_of
 
 
 def values(text: str) -> list[tuple[float, str]]:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
-from graphrag_dagster.kernel.retrieval.finding import nearest_reports
+from graphrag_dagster.kernel.questions.finding import nearest_reports
 from support.axis_vectors import FirstAxis, at_cosine
 from support.index_frames import index_of
 from support.questions import asked_of

@@ -6,8 +6,9 @@ from graphrag_dagster import Index
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.packaged_cross_encoder import packaged_cross_encoder
 from graphrag_dagster.kernel.retrieval.packaged_reranker import PackagedReranker, stages, titled_passage
-from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker, Sought
+from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
+from graphrag_dagster.kernel.tasks.answering_ports import Sought
 from support.commands import Run
 from support.traces import column
 

@@ -7,14 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.retrieval.rerankers import (
-    LexicalReranker,
-    Moved,
-    Reranked,
-    Sought,
-    rerank,
-    windows,
-)
+from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker, Moved, Reranked, rerank, windows
+from graphrag_dagster.kernel.tasks.answering_ports import Sought
 
 SOUGHT = Sought("Who?")
 

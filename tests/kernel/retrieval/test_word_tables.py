@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.retrieval import index_cache as kept
 from graphrag_dagster.kernel.retrieval.lexical_index import Postings, WordRarity, postings_of
 from graphrag_dagster.kernel.retrieval.search_words import STOP_WORDS, stems_of
+from graphrag_dagster.kernel.storage import index_cache as kept
 from graphrag_dagster.kernel.text.east_asian import has_east_asian
 from graphrag_dagster.kernel.text.folding import INDIAN, fold, fold_case
 

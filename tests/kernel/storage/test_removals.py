@@ -9,6 +9,7 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.kernel.documents.documents import read_corpus
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish, published
@@ -26,7 +27,7 @@ def folder(home: Path) -> Path:
     folder.mkdir()
     for number in range(10):
         (folder / f"{number}.txt").write_text(f"Hanna Quill saw ship {number}.", encoding="utf-8")
-    contents = CorpusStore().read("coast")
+    contents = read_corpus(CorpusStore(), "coast")
     warehouse = Warehouse()
     warehouse.write_all("coast", {FILES: contents.files, DOCUMENTS: contents.documents})
     publish(warehouse, "coast", SnapshotProvenance())

@@ -21,10 +21,10 @@ from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
 from graphrag_dagster.cli.commands.corpus.snapshot_commands import roll_back, show_snapshots
 from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.cli.result import show
 from graphrag_dagster.component import compose
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
@@ -47,6 +47,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_contents import can_copy
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT
 from graphrag_dagster.kernel.storage.sql_sandbox import run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
+from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
 from support.corpora import write_corpus
 from support.damage import holed, put_back_if_torn
 from support.disks import files_of_at_most
@@ -305,9 +306,9 @@ def test_rollback_goes_back_until_the_next_publication(
     assert again.manifest["run_id"] == "again"
     assert again.published > b.published
     capsys.readouterr()
-    roll_back("coast", a.version, as_json=True)
+    show(roll_back("coast", a.version), as_json=True)
     assert json.loads(capsys.readouterr().out)["before"] == b.version
-    show_snapshots("coast", as_json=True)
+    show(show_snapshots("coast"), as_json=True)
     rows = json.loads(capsys.readouterr().out)["snapshots"]
     assert [(row["version"], row["current"]) for row in rows] == [
         (b.version, False),
@@ -315,10 +316,10 @@ def test_rollback_goes_back_until_the_next_publication(
         (first.version, False),
     ]
     assert rows[0]["documents"] == 4
-    show_snapshots("coast", as_json=False)
+    show(show_snapshots("coast"), as_json=False)
     assert "is read" in capsys.readouterr().out
     with pytest.raises(WarehouseError, match="corpus 'inland'"):
-        show_snapshots("inland", as_json=False)
+        show(show_snapshots("inland"), as_json=False)
 
 
 def test_a_damaged_snapshot_is_not_gone_back_to(warehouse: Warehouse) -> None:
@@ -354,7 +355,7 @@ def test_a_shell_open_on_a_snapshot_and_a_run_do_not_wait_for_each_other(
     writing = "c.execute('begin'); c.execute('delete from graph.entities')"
     with process(HOLD.format(writing, "sys.stdin.readline()"), str(warehouse.file("coast")), "w"):
         assert selected(warehouse, "select count(*) from graph.entities")[0] > 0
-        show_corpus("coast", 1, "C0", as_json=True)
+        show(show_corpus("coast", 1, "C0"), as_json=True)
         assert Index.open("coast").version == after.index
         with pytest.raises(WarehouseError, match="is in use by process"):
             publish(Warehouse(lock_timeout_seconds=0.2), "coast")

@@ -10,9 +10,9 @@ import pytest
 from graphrag_dagster.apps.evaluation.tables import VERDICTS
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.resources.io_manager import data_version
 from support.disks import files_of_at_most
 

@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
 from support.plugins import plugged_in
 
 REPOSITORY = Path(__file__).parents[3]

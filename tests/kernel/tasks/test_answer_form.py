@@ -3,7 +3,7 @@
 import pytest
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
+from graphrag_dagster.kernel.text.answer_form import AnswerForm, most_sentences
 
 
 @pytest.mark.parametrize(

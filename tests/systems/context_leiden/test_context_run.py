@@ -9,7 +9,6 @@ import pytest
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
@@ -21,6 +20,7 @@ from graphrag_dagster.kernel.tables import (
     CONTEXT_VECTORS,
     Table,
 )
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home

@@ -10,10 +10,10 @@ from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of, snapshot_of
 from support.commands import Run
 from support.corpora import DOCUMENTS, write_corpus

@@ -9,8 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.cli.commands.ask_commands import answer_tree, print_answer
+from graphrag_dagster.cli.commands.ask_commands import answer_parts, answer_tree
 from graphrag_dagster.cli.console import OUT
+from graphrag_dagster.cli.result import say
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import OWN_CONTEXT, OWN_KNOWLEDGE, Answer
 from graphrag_dagster.service.http_app import make_app
@@ -92,7 +93,8 @@ def test_every_medium_says_that_it_is_no_document(
 ) -> None:
     answer = ask()
     monkeypatch.setattr(OUT, "_width", 300)
-    print_answer(answer)
+    for part in answer_parts(answer):
+        say(part)
     shown = capsys.readouterr().out
     assert shown.lstrip().startswith(OWN_KNOWLEDGE)
     assert "[1] written by the model" in shown

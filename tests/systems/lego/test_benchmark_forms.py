@@ -178,10 +178,10 @@ def test_a_release_becomes_a_graph_that_its_questions_are_asked_of(home: Path, r
     folder.mkdir(parents=True)
     (folder / "test.parquet").write_bytes(as_parquet(WITH_SUBGRAPH, SECOND))
     graph = folder / "graph.jsonl"
-    ended, out, err = run("question-graph", str(folder / "test.parquet"), "--out", str(graph))
+    ended, out, err = run("import", str(folder / "test.parquet"), "--out", str(graph))
     assert ended == 0, out + err
     assert "4 triples of 2 questions" in out
-    ended, _, err = run("question-graph", str(folder / "test.parquet"), "--out", str(graph))
+    ended, _, err = run("import", str(folder / "test.parquet"), "--out", str(graph))
     assert ended != 0
     assert "exists" in err
 

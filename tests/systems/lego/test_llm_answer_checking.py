@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
 from graphrag_dagster.systems.lego.studies.question_scores import with_judgements
 from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer

@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer, LlmPathSelector
 from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import Judging
 from support.conversations import section

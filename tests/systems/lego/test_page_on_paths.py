@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.systems.lego.search.instance_definitions import INSTANCES
 from graphrag_dagster.systems.lego.tables import PATH_QUESTIONS
 

@@ -57,7 +57,7 @@ def test_what_the_graph_does_not_have_is_told(run: Run) -> None:
 
 @pytest.mark.usefixtures("films")
 def test_instances_are_put_beside_each_other(run: Run) -> None:
-    asked = ("compare", "films", "who starred in the films of [Ridley Scott]", "--instances", "1,6,GRAG-M")
+    asked = ("paths", "films", "who starred in the films of [Ridley Scott]", "--instance", "1,6,GRAG-M")
     code, out, err = run(*asked)
     assert code == 0, err
     assert all(told in out for told in ("SBE-PPR+SBR-SPR", "SAE-EEMs+ISAR-EEMs", "GRAG-M-lex"))
@@ -87,7 +87,7 @@ def test_question_files_are_measured_and_summed_up(run: Run) -> None:
         (("paths", "films", "who?", "--instance", "99"), "there is no instance '99'"),
         (("paths", "films", "  "), "the question is empty"),
         (("paths", "nowhere", "who?"), "no corpus 'nowhere'"),
-        (("compare", "films", "who?", "--instances", " , "), "name instances to compare"),
+        (("paths", "films", "who?", "--instance", " , "), "name instances, such as"),
         (("paths", "bare"), "has no questions with answers; name files of them"),
         (("paths", "bare", "who?"), "nothing|not been indexed"),
     ],

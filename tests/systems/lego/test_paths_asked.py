@@ -78,7 +78,7 @@ def test_a_graph_without_triples_leaves_what_following_and_the_walk_find(index: 
 
 def test_the_terminal_shows_the_paths(coterag_home: Path, home: Path, run: Run) -> None:
     copy_home(coterag_home, home)
-    code, out, _ = run("trace", "coast", FACT, "--method", "paths")
+    code, out, _ = run("ask", "coast", FACT, "--method", "paths", "--trace")
     assert code == 0
     shown = " ".join(out.replace("│", " ").split())
     for part in ("start: Dockers Union", "modules: SBE-PPR+OSAR-EEMs", "Dockers Union -> ", "edges: "):

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.catalogue.engines import Prefixes
 from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, VerbalizedRows, Vocabulary
-from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Prefixes
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.text.text_similarity import words
 from graphrag_dagster.systems.lego.retrieval.path_scorers import EPSILON, K1, B, Bm25Scorer, StaticScorer

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_selection import (
     SelectionPrompts,
     candidate_lines,

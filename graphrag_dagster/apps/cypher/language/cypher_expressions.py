@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrag_dagster.apps.cypher.language.cypher_functions import FUNCTIONS, Dialect, function_call
 from graphrag_dagster.apps.cypher.language.lexer import CypherToken, words
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError
 
 #: Expressions inside of each other.
 _DEEPEST = 20

@@ -8,7 +8,8 @@ from typing import Any
 
 from graphrag_dagster.apps.cypher.language.cypher_expressions import Expressions
 from graphrag_dagster.apps.cypher.language.cypher_functions import Dialect
-from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, QueryError
+from graphrag_dagster.errors import QueryError
+from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS
 
 #: Nodes and relations of all patterns of a query.
 _MOST_PARTS = 40

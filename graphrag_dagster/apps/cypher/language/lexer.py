@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.errors import QueryError
 
 Kind = Literal["name", "quoted", "text", "integer", "decimal", "parameter", "sign", "end"]
 

@@ -8,7 +8,6 @@ from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun
 from graphrag_dagster.apps.cypher.search.graph_trace import FoundCommunity, TracedContextNode
 from graphrag_dagster.apps.cypher.search.nearest_communities import level_of, nodes_of
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit
 from graphrag_dagster.kernel.questions.context.context_rows import (
     LocalContext,
@@ -22,8 +21,9 @@ from graphrag_dagster.kernel.questions.context.context_units import row_text
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.questions.statement_reading import without_citations
+from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.kernel.text.statement_reading import without_citations
 from graphrag_dagster.systems.graphrag.search.graph_facts import Fact, fact_row
 from graphrag_dagster.systems.graphrag.search.local_search import HEADERS
 

@@ -22,10 +22,10 @@ from graphrag_dagster.apps.cypher.search.nearest_communities import (
 from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer, write_query
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.graph.graph_labels import CO_OCCURS, RELATED_TO
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.tasks.answering_ports import QueryWriter
-from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.text_similarity import stems
 from graphrag_dagster.systems.graphrag.search.graph_facts import Key, facts_of, keys_of, rank_facts
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import (

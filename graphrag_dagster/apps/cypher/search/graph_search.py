@@ -24,13 +24,13 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
-from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
-from graphrag_dagster.kernel.retrieval.finding import (
+from graphrag_dagster.kernel.questions.finding import (
     linked_names_section,
     names_in_question,
     with_route,
     without_favour,
 )
+from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once, entities_of
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER

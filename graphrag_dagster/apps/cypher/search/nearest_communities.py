@@ -15,8 +15,8 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.graph.graph_labels import CO_OCCURS, RELATED_TO
 from graphrag_dagster.kernel.questions.context.context_rows import titles_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import with_history
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.retrieval.finding import with_history
 from graphrag_dagster.kernel.retrieval.ranking import TextRanker, first_places, rank_by_score, rows_of
 from graphrag_dagster.systems.graphrag.search.global_search import levels_of
 from graphrag_dagster.systems.graphrag.search.graph_facts import Fact, Key, facts_of, keys_of, likeness

@@ -21,10 +21,10 @@ from graphrag_dagster.apps.evaluation.tasks import (
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import (
     GeneratedShape,
+    ItemVerdict,
     Shape,
     StatementsShape,
     TernaryVerdictsShape,
@@ -34,7 +34,7 @@ from graphrag_dagster.kernel.models.chat.reply_schemas import (
     read_verdicts,
 )
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _NAMES = {

@@ -15,18 +15,18 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims, SentenceState
-from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, Usage
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, with_normalised_keys
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.questions.statement_reading import (
+from graphrag_dagster.kernel.tasks.task_ports import Engine
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.statement_reading import (
     AnswerSentence,
     answer_sentences,
     without_citations,
 )
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _SELECTIONS: Mapping[str, str] = MappingProxyType(

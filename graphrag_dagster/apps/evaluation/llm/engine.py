@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphrag_dagster.apps.evaluation import tasks
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 
 if TYPE_CHECKING:
     from graphrag_dagster.apps.evaluation.tasks import (

@@ -16,10 +16,10 @@ from graphrag_dagster.apps.evaluation.tasks import (
     Themes,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_placeholder, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 
 #: Most themes of one part of the reasons, and of a criterion.
 MOST_NAMED, MOST_MERGED = 5, 8

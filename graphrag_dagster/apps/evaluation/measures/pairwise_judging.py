@@ -16,7 +16,7 @@ from graphrag_dagster.apps.evaluation.tables import JUDGEMENTS, POSITION_BIAS
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA, AnswerJudge, AnswerPair, Criterion, Verdict
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.questions.statement_reading import without_citations
+from graphrag_dagster.kernel.text.statement_reading import without_citations
 
 #: Name of the row of :func:`position_bias` that takes all criteria together.
 ALL = "all"

@@ -32,7 +32,7 @@ from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
     verdict_bases,
 )
 from graphrag_dagster.apps.evaluation.tasks import QualityJudge
-from graphrag_dagster.kernel.tasks.task_ports import Verdict
+from graphrag_dagster.kernel.models.chat.reply_schemas import Verdict
 from graphrag_dagster.kernel.text.text_similarity import stems
 
 METRICS: tuple[Metric, ...] = (

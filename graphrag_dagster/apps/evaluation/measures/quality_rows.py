@@ -8,7 +8,7 @@ from graphrag_dagster.apps.evaluation.measures.quality_metrics import lexical_me
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import Embed, Family, QualityItem, Rows
 from graphrag_dagster.apps.evaluation.tasks import QualityJudge
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.questions.statement_reading import without_citations
+from graphrag_dagster.kernel.text.statement_reading import without_citations
 
 _OF_A_ROW = ("answer_id", "position", "kind", "record_id", "text")
 #: Kinds of rows of which all that an answer was shown are one node of its context.

@@ -21,7 +21,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
     VerdictsOf,
 )
 from graphrag_dagster.kernel.common.stable_values import round_for_comparison
-from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Verdict
+from graphrag_dagster.kernel.models.chat.reply_schemas import ItemVerdict, Verdict
 
 Family = Literal["deepeval", "ragas"]
 

@@ -21,8 +21,9 @@ from graphrag_dagster.apps.evaluation.tasks import (
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.stable_values import cosines, stable_id, unit_rows
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.question import validate_question
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 from graphrag_dagster.kernel.text.text_similarity import diverse
 
 T = TypeVar("T")

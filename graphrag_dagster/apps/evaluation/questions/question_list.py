@@ -11,8 +11,8 @@ from pydantic import Field
 
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
 from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.questions.question import validate_question
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import content_of

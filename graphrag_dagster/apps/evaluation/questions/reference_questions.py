@@ -20,8 +20,9 @@ from graphrag_dagster.apps.evaluation.tasks import (
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.question import validate_question
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 
 Rows = list[dict[str, Any]]
 #: Return a beginning of a text that may be shown.

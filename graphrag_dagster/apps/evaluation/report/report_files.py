@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
 import polars as pl
 
-from graphrag_dagster import __version__
 from graphrag_dagster.apps.evaluation.figures.figure_style import Figure
 from graphrag_dagster.apps.evaluation.questions.question_tables import (
     CORPUS_DESCRIPTIONS,
@@ -34,12 +34,12 @@ from graphrag_dagster.apps.evaluation.tables import (
     WINDOW_WIN_RATES,
 )
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.pipeline.erasure import REPORT, report_folder
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 PAGE = "report.html"
 
@@ -204,7 +204,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
     return ReportData(
         corpus=corpus,
         description=about,
-        version=__version__,
+        version=version("graphrag-dagster"),
         created_by={step: _judge_name(settings, stage, task) for step, stage, task in _STEPS},
         settings={
             "questions.methods": ", ".join(settings.section(QuestionSettings).methods),

@@ -22,8 +22,6 @@ from graphrag_dagster.kernel.models.call_estimates import (
     Range,
     approximately,
     exactly,
-    plan_extraction,
-    reply_tokens,
 )
 from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces, prices_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
@@ -31,8 +29,9 @@ from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.llm.extraction_lengths import plan_extraction, reply_tokens
 
 #: Tokens of prompts without their material, and of replies, as they are expected.
 _ANSWER, _MAP_REPLY, _VERDICT, _SENTENCE = 450.0, 350.0, 120.0, 25.0

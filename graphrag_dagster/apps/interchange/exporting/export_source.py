@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from graphrag_dagster.apps.interchange.exporting.export_rows import AT_ONCE, RowBatches, rebatch
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
 from graphrag_dagster.kernel.storage.published import Published, reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.kernel.tables import VECTOR, Column, Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 #: What does not fit is put on the disk.
 _MEMORY = "1GB"

@@ -43,12 +43,13 @@ from graphrag_dagster.apps.interchange.exporting.microsoft_project import (
 )
 from graphrag_dagster.apps.interchange.exporting.microsoft_tables import EMBEDDED, TABLES, VECTORS
 from graphrag_dagster.errors import ExportError
-from graphrag_dagster.kernel.catalogue.registry import all_tables, engines
+from graphrag_dagster.kernel.catalogue.registry import engines
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _OUTPUT = "output"
 #: Its command reads no claims where there is no file.

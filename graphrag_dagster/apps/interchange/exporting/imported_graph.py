@@ -15,7 +15,7 @@ from graphrag_dagster.apps.interchange.exporting.ntriples_writer import write_li
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import RELATION_NAMES
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
 from graphrag_dagster.apps.interchange.readers.graph_formats import RDF_FORMATS
-from graphrag_dagster.kernel.documents.column_roles import make_unique
+from graphrag_dagster.kernel.common.printable import make_unique
 
 #: Query of the files of RDF; each is a graph of its own.
 RDF_PATHS = f"select path from imports_files where format in {RDF_FORMATS}"

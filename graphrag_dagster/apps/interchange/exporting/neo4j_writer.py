@@ -20,8 +20,8 @@ from graphrag_dagster.apps.interchange.exporting.export_rows import (
     Nodes,
     guard_formulas,
 )
+from graphrag_dagster.kernel.common.printable import make_unique
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.documents.column_roles import make_unique
 
 #: Between the values of a list; no text has it, or it is taken out.
 SEPARATOR = "\x1f"

@@ -44,7 +44,7 @@ from graphrag_dagster.apps.interchange.readers.neo4j_files import header_for, im
 from graphrag_dagster.apps.interchange.readers.network_lines import EDGE_LIST, PAJEK, holds_data
 from graphrag_dagster.apps.interchange.readers.tabular_files import columns_of, layout_of, parquet_schema
 from graphrag_dagster.apps.interchange.readers.text_lines import json_names, json_objects, sample_of
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, open_file
+from graphrag_dagster.kernel.common.file_discovery import FoundFile, open_file
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
 
 _MANIFEST, _LARGEST = "export.json", 10_000_000

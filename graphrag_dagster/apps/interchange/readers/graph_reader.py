@@ -53,9 +53,10 @@ from graphrag_dagster.apps.interchange.readers.tabular_files import (
 )
 from graphrag_dagster.apps.interchange.readers.text_lines import json_names, json_rows, whole_text
 from graphrag_dagster.apps.interchange.readers.xml_graphs import gexf_batches, graphml_batches
+from graphrag_dagster.kernel.common.file_discovery import open_file
+from graphrag_dagster.kernel.common.file_limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.kernel.documents.column_roles import list_columns
-from graphrag_dagster.kernel.documents.file_discovery import open_file
-from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits, UnreadableError, clean
+from graphrag_dagster.kernel.documents.file_records import UnreadableError, clean
 
 _TOKEN = re.compile(
     r'\s+|#[^\n]*|(?P<key>[A-Za-z_]\w*)|(?P<text>"[^"]*")|(?P<word>[^\s\[\]"]+)|(?P<mark>[\[\]])'

@@ -28,7 +28,8 @@ from graphrag_dagster.apps.interchange.readers.neo4j_files import (
     served_elements,
 )
 from graphrag_dagster.apps.interchange.readers.text_lines import parse_json, whole_text
-from graphrag_dagster.kernel.documents.file_records import FileLimits, UnreadableError, json_value
+from graphrag_dagster.kernel.common.file_limits import FileLimits
+from graphrag_dagster.kernel.documents.file_records import UnreadableError, json_value
 
 _EDGES = ("links", "edges", "rels", "relationships", "relations")
 _IDS = ("id", "key", "@id", "identity", "elementId", "name", "label")

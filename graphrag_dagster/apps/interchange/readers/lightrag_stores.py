@@ -17,7 +17,8 @@ from graphrag_dagster.apps.interchange.graph_rows.import_batches import (
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
 from graphrag_dagster.apps.interchange.readers.text_lines import parse_json, whole_text
 from graphrag_dagster.apps.interchange.readers.xml_graphs import graphml_batches
-from graphrag_dagster.kernel.documents.file_records import FileLimits, UnreadableError, clean
+from graphrag_dagster.kernel.common.file_limits import FileLimits
+from graphrag_dagster.kernel.documents.file_records import UnreadableError, clean
 
 #: The file that holds the graph, and what the others hold.
 GRAPH_FILE = "graph_chunk_entity_relation.graphml"

@@ -23,7 +23,7 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows
 from graphrag_dagster.apps.interchange.readers.text_lines import REPLACED, Lines, lines_of, sample_of
-from graphrag_dagster.kernel.documents.column_roles import make_unique
+from graphrag_dagster.kernel.common.printable import make_unique
 from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, UnreadableError, error_line
 from graphrag_dagster.kernel.documents.readers.data.delimited_tables import sniff_delimiter
 

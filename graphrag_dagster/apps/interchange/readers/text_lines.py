@@ -13,12 +13,8 @@ import polars as pl
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows
-from graphrag_dagster.kernel.documents.file_records import (
-    REPLACEMENT,
-    FileLimits,
-    UnreadableError,
-    json_value,
-)
+from graphrag_dagster.kernel.common.file_limits import FileLimits
+from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, UnreadableError, json_value
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _SAMPLE_BYTES = 1 << 20

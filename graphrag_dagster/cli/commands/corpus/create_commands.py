@@ -1,11 +1,16 @@
 """``graphrag-dagster init`` and ``import``."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
-from graphrag_dagster.apps.interchange.import_proposal import propose
-from graphrag_dagster.cli.console import OUT, print_json
+import typer
+from rich.text import Text
+
+from graphrag_dagster.apps.interchange.import_proposal import Proposal, propose
+from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.pipeline.corpus_deletion import derived_paths
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -29,7 +34,9 @@ _TEMPLATE = """\
 """
 
 
-def init_corpus(name: str) -> None:
+def init_corpus(
+    name: Annotated[str, typer.Argument(help="Name of the new corpus.", show_default=False)],
+) -> Result:
     """Make the folder of a new corpus with a commented settings file.
 
     Raises:
@@ -55,39 +62,63 @@ def init_corpus(name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(_TEMPLATE, encoding="utf-8")
     told = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
-    OUT.say(told, markup=False)
+    return Result({"corpus": name, "folder": folder, "settings": path}, [told])
 
 
-_MOST_TOLD = 10
+_MOST_SHOWN = 10
 
 
-def import_graph(path: Path, name: str | None, *, as_json: bool) -> None:
-    """Make a corpus of the graphs in a file or folder, and say what they hold.
+def import_graph(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="File or folder of a graph; with --out, question files with a graph in each row.",
+            metavar="PATH...",
+            show_default=False,
+        ),
+    ],
+    name: Annotated[str | None, typer.Option(help="Name of the corpus; default: the path's.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Only write the graphs of question files to this new file of JSON lines, each triple once.",
+            show_default=False,
+        ),
+    ] = None,
+) -> Result:
+    """Make a corpus of the graphs in a file or folder, or a graph of those in question files.
 
     Raises:
         CorpusError: they cannot become a corpus; says why.
         SettingsError: the folder's ``corpus.yaml`` cannot be used.
+        GraphragError: a question file cannot be used.
     """
-    found = propose(CorpusStore(), path, name)
-    if as_json:
-        print_json(
-            {
-                "corpus": found.name,
-                "folder": str(found.folder),
-                "files": {file.path: file.format for graph in found.graphs for file in graph.files},
-                "columns": found.columns,
-                "not_read": found.problems,
-                "settings": found.settings,
-            }
-        )
-        return
-    for line in found.formats():
-        OUT.say(line, markup=False)
-    for file, columns in list(found.columns.items())[:_MOST_TOLD]:
-        told = ", ".join(f"{role} {column}" for role, column in columns.items())
-        OUT.say(f"  {file}: {told}", markup=False)
-    for file, why in list(found.problems.items())[:_MOST_TOLD]:
-        OUT.warn(f"not read: {file}: {why}")
+    if out is not None:
+        from graphrag_dagster.systems.lego.studies.benchmark_forms import write_triples
+
+        triples, rows = write_triples(paths, out)
+        told = f"{out}: {triples:,} triples of {rows:,} questions"
+        return Result({"file": out, "triples": triples, "questions": rows}, [told])
+    if len(paths) > 1:
+        raise typer.BadParameter("give one file or folder; several question files need --out")
+    found = propose(CorpusStore(), paths[0], name)
+    facts = {
+        "corpus": found.name,
+        "folder": found.folder,
+        "files": {file.path: file.format for graph in found.graphs for file in graph.files},
+        "columns": found.columns,
+        "not_read": found.problems,
+        "settings": found.settings,
+    }
+    return Result(facts, _proposal(found))
+
+
+def _proposal(found: Proposal) -> Iterator[str | Text]:
+    yield from found.formats()
+    for file, columns in list(found.columns.items())[:_MOST_SHOWN]:
+        yield f"  {file}: {', '.join(f'{role} {column}' for role, column in columns.items())}"
+    for file, why in list(found.problems.items())[:_MOST_SHOWN]:
+        yield Text(f"not read: {file}: {why}", "yellow")
     settings = found.folder / SETTINGS_FILE
-    done = f"wrote {settings}; change it where it is wrong" if found.written else f"{settings} stays as it is"
-    OUT.say(f"{done}\nnow: graphrag-dagster index {found.name}", markup=False)
+    yield f"wrote {settings}; change it where it is wrong" if found.written else f"{settings} stays as it is"
+    yield f"now: graphrag-dagster index {found.name}"

@@ -1,16 +1,19 @@
-"""``graphrag-dagster delete`` and ``purge``: removes what was made of a corpus, and Dagster's records."""
+"""``graphrag-dagster delete``: removes what was made of a corpus, or only Dagster's records of it."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.console import ERR
+from graphrag_dagster.cli.options import Name
+from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived, derived_paths
+from graphrag_dagster.kernel.pipeline.corpus_deletion import Deleted, delete_derived, derived_paths
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora, shared_snapshots
@@ -24,14 +27,39 @@ from graphrag_dagster.resources.run_history import (
 )
 
 
-def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
-    """Delete everything made of a corpus, and never its folder.
+def delete_corpus(
+    name: Name,
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history",
+            help="Only delete the corpus's runs from Dagster: records, events and logs, "
+            "including sample rows.",
+        ),
+    ] = False,
+    keep_last: Annotated[
+        bool,
+        typer.Option(
+            "--keep-last",
+            help="With --history: keep the newest successful run of the index, and what came after.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+) -> Result:
+    """Delete everything made of a corpus, and never its folder; or only Dagster's records of its runs.
 
     Raises:
         CorpusError: nothing was made of a corpus of that name, a run of it is under way, or nobody agreed.
+        DagsterHistoryError: Dagster's files are in use.
         GraphragError: something cannot be deleted.
     """
     check_name(name)
+    if keep_last and not history:
+        raise typer.BadParameter("--keep-last needs --history")
+    return _delete_history(name, keep_last=keep_last, yes=yes) if history else _delete_all(name, yes=yes)
+
+
+def _delete_all(name: str, *, yes: bool) -> Result:
     store, warehouse = CorpusStore(), Warehouse()
     known = name in store.names()
     folder = store.folder(name) if known else None
@@ -47,50 +75,38 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
             _confirm(f"Delete all this, {every}?", listed)
         check_idle(name)
         deleted = delete_derived(warehouse, name)
-        history = purge_history(dagster_instance, name)
+        purged = purge_history(dagster_instance, name)
         forget_partition(dagster_instance, name)
     store.forget(name)
-    stays = str(folder) if folder else None
-    if as_json:
-        print_json(
-            {
-                "corpus": name,
-                "deleted": [str(path) for path in deleted.paths],
-                "shared": deleted.shared,
-                "replies": deleted.memory.replies,
-                "vectors": deleted.memory.vectors,
-                "runs": history.runs,
-                "folder": stays,
-            }
-        )
-        return
+    facts = {
+        "corpus": name,
+        "deleted": deleted.paths,
+        "shared": deleted.shared,
+        "replies": deleted.memory.replies,
+        "vectors": deleted.memory.vectors,
+        "runs": purged.runs,
+        "folder": folder,
+    }
+    return Result(facts, _deleted(deleted, purged.runs, folder, again=name in store.names()))
+
+
+def _deleted(deleted: Deleted, runs: int, folder: Path | None, *, again: bool) -> Iterator[str]:
     for path in (*deleted.paths, *([deleted.shared] if deleted.shared else [])):
-        OUT.say(f"deleted {escape(str(path))}")
+        yield f"deleted {path}"
     for path in deleted.kept:
-        OUT.say(f"{escape(str(path))} stays: something else is in it")
-    OUT.print(
+        yield f"{path} stays: something else is in it"
+    yield (
         f"deleted {plural(deleted.memory.replies, 'reply', 'replies')} and "
         f"{plural(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
-        f"{plural(history.runs, 'run')} of Dagster"
+        f"{plural(runs, 'run')} of Dagster"
     )
-    if stays:
+    if folder:
         # A folder elsewhere was a corpus only by its pointer, which is gone.
-        anew = (
-            "'index', and a sensor that is on, make"
-            if name in store.names()
-            else "'index' with its path makes"
-        )
-        OUT.say(f"its folder stays: {escape(stays)}; {anew} everything anew")
+        anew = "'index', and a sensor that is on, make" if again else "'index' with its path makes"
+        yield f"its folder stays: {folder}; {anew} everything anew"
 
 
-def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> None:
-    """Delete what Dagster keeps of a corpus's runs.
-
-    Raises:
-        CorpusError: nobody knows a corpus of that name, a run of it is under way, or nobody agreed.
-        DagsterHistoryError: Dagster's files are in use.
-    """
-    check_name(name)
+def _delete_history(name: str, *, keep_last: bool, yes: bool) -> Result:
     with instance() as dagster_instance:
         runs = runs_of(dagster_instance, name)
         if not (runs or derived_paths(Warehouse(), name) or name in CorpusStore().names()):
@@ -102,13 +118,11 @@ def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> Non
             _confirm(f"Delete {plural(len(runs), 'run')} of {name} from Dagster's records{kept}?")
         check_idle(name)
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
-    if as_json:
-        print_json({"corpus": name, **asdict(purged)})
-        return
-    OUT.print(
-        f"{escape(name)}: deleted {plural(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
+    told = (
+        f"{name}: deleted {plural(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
         f"had {purged.before:,} bytes and have {purged.after:,}"
     )
+    return Result({"corpus": name, **asdict(purged)}, [told])
 
 
 def _confirm(question: str, paths: Iterable[str] = ()) -> None:

@@ -2,14 +2,17 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any
 
 import polars as pl
-from rich.markup import escape
+import typer
 from rich.table import Table as RichTable
+from rich.text import Text
 
-from graphrag_dagster.cli.console import OUT, markdown, number, print_json, table_of
+from graphrag_dagster.cli.console import markdown, number
+from graphrag_dagster.cli.options import Name
+from graphrag_dagster.cli.result import Frame, Part, Result, facts_table
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import os_error_message, plural
@@ -25,43 +28,28 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
 )
 
 
-def unread_rows(files: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """The files that were not read and those read in part, for JSON, by the keys they have there."""
-    return {
-        "files_not_read": unread_files(files).to_dicts(),
-        "files_read_in_part": partly_read_files(files).to_dicts(),
-    }
+def unread_rows(files: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The files that were not read and those read in part, by the keys they have in JSON."""
+    return {"files_not_read": unread_files(files), "files_read_in_part": partly_read_files(files)}
 
 
-def print_unread(name: str, files: pl.DataFrame, most: int = 10) -> None:
-    """Say which files were not read, which in part, and how to see all where that takes too many lines."""
+def unread_lines(name: str, files: pl.DataFrame, most: int = 10) -> Iterator[str | Text]:
+    """Yield which files were not read, which in part, and how to see all where that takes too many lines."""
     lines, left = describe_files(files, most)
-    OUT.warn(*lines)
+    yield from (Text(line, "yellow") for line in lines)
     if left:
-        command = f"graphrag-dagster show {escape(name)} --files"
-        OUT.say(f"and {plural(left, 'more file', 'more files')}; all of them: {command}")
+        more = plural(left, "more file", "more files")
+        yield f"and {more}; all of them: graphrag-dagster show {name} --files"
 
 
-def print_files(files: pl.DataFrame) -> None:
-    """List every file with what became of it."""
-    table = RichTable(title="files", title_justify="left")
-    table.add_column("file", overflow="fold")
-    table.add_column("fate")
-    table.add_column("documents", justify="right")
-    table.add_column("reason", overflow="fold", ratio=1)
-    for path, status, incomplete, documents, reason in files.select(
-        "path", "status", "incomplete", "documents", "reason"
-    ).iter_rows():
-        style = {"read": None, "ignored": "dim", "duplicate": "dim"}.get(status, "yellow")
-        fate = "read in part" if incomplete else status
-        table.add_row(
-            escape(path),
-            fate,
-            f"{documents:,}",
-            escape(reason or ""),
-            style="yellow" if incomplete else style,
-        )
-    OUT.print(table)
+def file_table(files: pl.DataFrame) -> Frame:
+    """Return every file with its status."""
+    status = pl.when("incomplete").then(pl.lit("read in part")).otherwise("status")
+    shown = files.select("path", status.alias("status"), "documents", pl.col("reason").fill_null(""))
+    styles = {"read": None, "ignored": "dim", "duplicate": "dim"}
+    return Frame(
+        shown, "files", {"path": "file"}, styles=[styles.get(one, "yellow") for one in shown["status"]]
+    )
 
 
 #: How an outcome is told, in this order.
@@ -78,13 +66,13 @@ _REASONED = ("repaired", "dangling")
 _MOST_REASONS = 5
 
 
-def print_accounts(account: pl.DataFrame) -> None:
-    """Say how many rows the files have, and what became of them; with reasons where a part was odd."""
+def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
+    """Yield how many rows the files have, and what became of them; with reasons where a part was odd."""
     if account.is_empty():
         return
     counts = dict(account.group_by("outcome").agg(pl.sum("rows")).iter_rows())
     parts = " + ".join(f"{counts[one]:,} {_TOLD[one]}" for one in _TOLD if counts.get(one))
-    OUT.say(f"{plural(sum(counts.values()), 'row')} of graphs: {parts}", markup=False)
+    yield f"{plural(sum(counts.values()), 'row')} of graphs: {parts}"
     odd = account.filter(pl.col("outcome").is_in(_REASONED)).sort(
         pl.col("outcome").replace_strict(_REASONED, range(len(_REASONED))), "path", "record"
     )
@@ -92,11 +80,10 @@ def print_accounts(account: pl.DataFrame) -> None:
         odd.select("path", "outcome", "rows", "first_row", "reason").head(_MOST_REASONS).iter_rows()
     ):
         others = f" and {rows - 1:,} more" if rows > 1 else ""
-        OUT.say(
-            f"  [yellow]{escape(path)}[/] row {first:,}{others}, {_TOLD[outcome]}: {escape(reason or '')}"
-        )
+        told = f" row {first:,}{others}, {_TOLD[outcome]}: {reason or ''}"
+        yield Text.assemble("  ", (path, "yellow"), told)
     if odd.height > _MOST_REASONS:
-        OUT.print(f"  and {odd.height - _MOST_REASONS:,} more kinds; all of them: table imports.account")
+        yield f"  and {odd.height - _MOST_REASONS:,} more kinds; all of them: table imports.account"
 
 
 _MOST_COMMUNITIES = 10
@@ -106,90 +93,78 @@ _PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "read in part", "uni
 
 
 def show_corpus(
-    name: str,
-    reports: int | None,
-    level: str,
-    *,
-    files: bool = False,
-    everything: bool = False,
-    as_json: bool,
-) -> None:
-    """Print a screen of counts, files not read, what is open on names, and a level's communities.
-
-    Args:
-        name: of the corpus.
-        reports: how many reports are printed; default: none, and one with everything.
-        level: of the communities.
-        files: print every file instead.
-        everything: print every count, the sizes of contexts, and what was put aside by reason, too.
-        as_json: print all of it as JSON.
+    name: Name,
+    reports: Annotated[
+        int | None, typer.Option(min=0, help="How many reports to print in full.", show_default=False)
+    ] = None,
+    level: Annotated[str, typer.Option(help="Level of the communities shown.")] = "C0",
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Every count, what was put aside and why, sizes of contexts, a report."),
+    ] = False,
+    files: Annotated[
+        bool, typer.Option("--files", help="List every file with its status and the reason.")
+    ] = False,
+) -> Result:
+    """Show a screen of counts, files not read, what is open on names, and a level's communities.
 
     Raises:
         QuestionError: there is no such level.
         WarehouseError: the corpus has not been indexed.
     """
-    if files:
-        _show_files(name, as_json=as_json)
-        return
     with reading(Warehouse(), name) as (reader, snapshot):
+        found = reader.read(tables.FILES)
+        if files:
+            return Result({"corpus": name, "files": found}, [file_table(found)])
         summary = reader.read(tables.CORPUS_SUMMARY)
         sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
         quarantine = reader.read(tables.QUARANTINE)
         ledger = reader.read(tables.UNIT_LEDGER)
-        found = reader.read(tables.FILES)
         account = reader.read(tables.IMPORT_ACCOUNT)
         names = name_figures(reader)
-    if as_json:
-        print_json(
-            {
-                "corpus": name,
-                "summary": summary.to_dicts(),
-                **unread_rows(found),
-                "rows": account.to_dicts(),
-                "context_sizes": [] if sizes is None else sizes.to_dicts(),
-                "quarantine": quarantine.drop("prompt").to_dicts(),
-                "unreadable": unreadable_units(ledger),
-                "without_grammar": units_without_grammar(ledger),
-                "names": names,
-                "communities": communities.to_dicts(),
-            }
-        )
-        return
-    if everything:
-        OUT.print(summary_table(name, summary))
-    else:
-        state = f"published {snapshot.published[:16].replace('T', ' ')} UTC" if snapshot else "not published"
-        OUT.say(f"[bold]{escape(name)}[/]: {plural(_documents_in(summary), 'document')}, {state}")
-        OUT.print(figures_table(summary))
-    print_unread(name, found, _MOST_FILES if everything else _FEW_FILES)
-    print_accounts(account)
-    if everything:
-        if sizes is not None:
-            OUT.print(sizes_table(sizes))
-        _print_quarantine(quarantine)
-    print_languages(ledger)
-    print_names(name, names)
-    OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
-    for content in communities["content"].head(int(everything) if reports is None else reports):
-        OUT.print()
-        OUT.print(markdown(content))
-    if not everything:
-        command = f"graphrag-dagster show {shlex.quote(name)} --all"
-        OUT.say(f"every count, what was put aside and why, and a report: {escape(command)}")
+
+    def shown() -> Iterator[Part]:
+        if everything:
+            yield summary_table(name, summary)
+        else:
+            state = (
+                f"published {snapshot.published[:16].replace('T', ' ')} UTC" if snapshot else "not published"
+            )
+            yield Text.assemble((name, "bold"), f": {plural(_documents_in(summary), 'document')}, {state}")
+            yield figures_table(summary)
+        yield from unread_lines(name, found, _MOST_FILES if everything else _FEW_FILES)
+        yield from account_lines(account)
+        if everything:
+            yield from [] if sizes is None else [sizes_table(sizes)]
+            yield from _quarantine_table(quarantine)
+        yield from language_lines(ledger)
+        yield from _name_lines(name, names)
+        yield _community_table(communities.head(_MOST_COMMUNITIES), level)
+        for content in communities["content"].head(int(everything) if reports is None else reports):
+            yield ""
+            yield markdown(content)
+        if not everything:
+            command = f"graphrag-dagster show {shlex.quote(name)} --all"
+            yield f"every count, what was put aside and why, and a report: {command}"
+
+    facts = {
+        "corpus": name,
+        "summary": summary,
+        **unread_rows(found),
+        "rows": account,
+        "context_sizes": [] if sizes is None else sizes,
+        "quarantine": quarantine.drop("prompt"),
+        "unreadable": unreadable_units(ledger),
+        "without_grammar": units_without_grammar(ledger),
+        "names": names,
+        "communities": communities,
+    }
+    return Result(facts, shown())
 
 
 def _documents_in(summary: pl.DataFrame) -> int:
     return next((int(value) for _, measure, value in summary.rows() if measure == "documents"), 0)
-
-
-def _show_files(name: str, *, as_json: bool) -> None:
-    with reading(Warehouse(), name) as (reader, _):
-        found = reader.read(tables.FILES)
-    if as_json:
-        print_json({"corpus": name, "files": found.to_dicts()})
-    else:
-        print_files(found)
 
 
 def name_figures(reader: Reader) -> dict[str, Any] | None:
@@ -207,23 +182,22 @@ def name_figures(reader: Reader) -> dict[str, Any] | None:
     }
 
 
-def print_names(corpus: str, told: dict[str, Any] | None) -> None:
-    """Print how many names were joined, how many questions are open, and decisions without effect."""
+def _name_lines(corpus: str, told: dict[str, Any] | None) -> Iterator[str | Text]:
     if told is None:
         return
-    OUT.say(
+    yield (
         f"{plural(told['joined'], 'name')} joined to {plural(told['into'], 'entity', 'entities')}; "
         f"{plural(told['open'], 'question')} on names open: "
-        f"graphrag-dagster entities {escape(corpus)} --ask"
+        f"graphrag-dagster entities {corpus} --ask"
     )
-    print_unused(told["unused"])
+    yield from unused_lines(told["unused"])
 
 
-def print_unused(unused: Iterable[Mapping[str, Any]]) -> None:
-    """Print decisions without effect: id, if there is one, and reason of each."""
+def unused_lines(unused: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
+    """Yield decisions without effect: id, if there is one, and reason of each."""
     for row in unused:
         named = f"{row['decision_id']}: " if row["decision_id"] else ""
-        OUT.warn(f"a decision without effect: {named + row['reason']}")
+        yield Text(f"a decision without effect: {named + row['reason']}", "yellow")
 
 
 def communities_of(reader: Reader, level: int) -> pl.DataFrame:
@@ -246,15 +220,22 @@ def communities_of(reader: Reader, level: int) -> pl.DataFrame:
     )
 
 
-def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
+def summary_table(title: str, summary: pl.DataFrame) -> Frame:
     """The rows of ``marts.corpus_summary``; what was put aside stands out."""
-    table = table_of("area", "measure", "value", numbers=("value",), title=escape(title))
-    for area, measure, value in summary.rows():
-        put_aside = "quarantined" in measure or measure in _PUT_ASIDE
-        shown = f"{value:.1%}" if measure == "coverage of entities" else number(value)
-        table.add_row(area, measure, shown, style="yellow" if put_aside and value else None)
-    return table
+    styles = [
+        "yellow" if value and ("quarantined" in measure or measure in _PUT_ASIDE) else None
+        for _, measure, value in summary.rows()
+    ]
+    return Frame(summary, title, styles=styles)
 
+
+#: Headings of ``marts.context_sizes``.
+_SIZES = ("units", "tokens", "% of TS")
+_CORPUS_COLUMNS = {
+    "corpus": pl.String,
+    **dict.fromkeys(("documents", "text_units", "entities", "reports"), pl.Float64),
+    "folder": pl.String,
+}
 
 #: What is told after an index, in this order: a label, and the measures of ``marts.corpus_summary``.
 _FIGURES = {
@@ -285,13 +266,12 @@ def figures_table(summary: pl.DataFrame) -> RichTable:
         ),
         "reports": tuple(measure for measure in made if measure.startswith("reports by ")),
     }
-    table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for label, measures in figures.items():
-        told = [_figure(label, measure, made[measure]) for measure in measures if made.get(measure)]
-        if told:
-            style = "yellow" if label == "put aside" else None
-            table.add_row(label, ", ".join(told), style=style)
-    return table
+    told = {
+        label: [_figure(label, measure, made[measure]) for measure in measures if made.get(measure)]
+        for label, measures in figures.items()
+    }
+    rows = ((label, ", ".join(several)) for label, several in told.items() if several)
+    return facts_table(rows, {"put aside": "yellow"})
 
 
 def _figure(label: str, measure: str, value: float) -> str:
@@ -310,17 +290,13 @@ def _singular(told: str) -> str:
     return re.sub(r"s\b", "", re.sub(r"ies\b", "y", told), count=1)
 
 
-def sizes_table(sizes: pl.DataFrame) -> RichTable:
+def sizes_table(sizes: pl.DataFrame) -> Frame:
     """The rows of ``marts.context_sizes``, the paper's Table 2."""
-    numbers = ("units", "tokens", "% of TS")
-    table = table_of("condition", *numbers, numbers=numbers, title="context size per question")
-    for condition, units, tokens, percent in sizes.iter_rows():
-        table.add_row(condition, f"{units:,}", f"{tokens:,}", "–" if percent is None else f"{percent:.1f}")
-    return table
+    return Frame(sizes, "context size per question", dict(zip(sizes.columns[1:], _SIZES, strict=True)))
 
 
-def list_corpora(*, as_json: bool) -> None:
-    """Print every corpus, where it lies and how much was made of it."""
+def list_corpora() -> Result:
+    """List every corpus, where it lies and how much was made of it."""
     store, warehouse = CorpusStore(), Warehouse()
     rows, damaged = [], {}
     for name in sorted({*store.names(), *shared_corpora(warehouse)}):
@@ -329,27 +305,16 @@ def list_corpora(*, as_json: bool) -> None:
         except (GraphragError, OSError) as error:
             # One that is damaged hides no other.
             damaged[name] = os_error_message(error) if isinstance(error, OSError) else str(error)
-    if as_json:
-        listed = {"root": str(store.path), "corpora": rows, "misnamed": store.misnamed(), "damaged": damaged}
-        print_json(listed)
-        return
-    if not rows and not damaged:
-        OUT.say(f"no corpora below {store.path}; make one with: graphrag-dagster init NAME")
-    if rows:
-        numbers = ("documents", "text units", "entities", "reports")
-        table = table_of("corpus", *numbers, "folder", numbers=numbers, overflow="fold")
-        for row in rows:
-            table.add_row(
-                *(escape(number(v)) if isinstance(v, float) else escape(str(v or "–")) for v in row.values())
-            )
-        OUT.print(table)
-    for name, problem in damaged.items():
-        OUT.warn(f"{name} cannot be read: {problem}")
-    for name in store.misnamed():
-        OUT.warn(
-            f"the folder {name!r} is no corpus, as its name is not allowed; to index it: "
-            f"graphrag-dagster index {shlex.quote(str(store.path / name))}"
-        )
+    none = f"no corpora below {store.path}; make one with: graphrag-dagster init NAME"
+    shown: list[Part] = [Frame(pl.DataFrame(rows, _CORPUS_COLUMNS))] if rows else [] if damaged else [none]
+    notes = [f"{name} cannot be read: {problem}" for name, problem in damaged.items()]
+    notes += [
+        f"the folder {name!r} is no corpus, as its name is not allowed; to index it: "
+        f"graphrag-dagster index {shlex.quote(str(store.path / name))}"
+        for name in store.misnamed()
+    ]
+    facts = {"root": store.path, "corpora": rows, "misnamed": store.misnamed(), "damaged": damaged}
+    return Result(facts, shown, notes)
 
 
 def _corpus_row(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, Any]:
@@ -370,43 +335,32 @@ def _corpus_row(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str
     }
 
 
-def print_languages(ledger: "pl.DataFrame") -> None:
-    """Print which text units were not read, or only for names, for their language, and what that means.
+def language_lines(ledger: pl.DataFrame) -> Iterator[str | Text]:
+    """Yield which text units were not read, or only for names, for their language, and what that means.
 
     Args:
         ledger: rows of ``extraction.unit_ledger``.
     """
     if unread := unreadable_units(ledger):
-        OUT.warn(*unread)
-        OUT.say(
+        yield from (Text(line, "yellow") for line in unread)
+        yield (
             "nothing is extracted from these, and search finds their words; a model reads them (engine: llm)"
         )
     if named := units_without_grammar(ledger):
-        OUT.warn(*named)
-        OUT.say(
+        yield from (Text(line, "yellow") for line in named)
+        yield (
             "relations of these are names that share a sentence; a spaCy pipeline of the language "
             "(extraction.pipeline) knows names better than capitals tell, a model (engine: llm) reads all"
         )
 
 
-def _print_quarantine(quarantine: pl.DataFrame) -> None:
-    if quarantine.is_empty():
-        return
-    title = "put aside, by reason (extraction.quarantine has every record)"
-    table = table_of("kind", "reason", "records", title=title)
-    counted = (
-        quarantine.group_by("kind", "reason")
-        .len()
-        .sort(["len", "kind", "reason"], descending=[True, False, False])
-    )
-    for kind, reason, records in counted.head(10).rows():
-        table.add_row(kind, escape(reason), number(records))
-    OUT.print(table)
+def _quarantine_table(quarantine: pl.DataFrame) -> Iterator[Frame]:
+    if not quarantine.is_empty():
+        counted = quarantine.group_by("kind", "reason").agg(pl.len().alias("records"))
+        counted = counted.sort(["records", "kind", "reason"], descending=[True, False, False]).head(10)
+        yield Frame(counted, "put aside, by reason (extraction.quarantine has every record)")
 
 
-def _community_table(communities: pl.DataFrame, level: str) -> RichTable:
-    title, numbers = f"largest communities of {escape(level.upper())}", ("members", "rating")
-    table = table_of(*numbers, "report", numbers=numbers, title=title)
-    for size, rating, title in communities["size", "rating", "title"].rows():
-        table.add_row(str(size), f"{rating:.1f}", escape(title))
-    return table
+def _community_table(communities: pl.DataFrame, level: str) -> Frame:
+    shown = communities.select(members="size", rating="rating", report="title")
+    return Frame(shown, f"largest communities of {level.upper()}")

@@ -1,22 +1,24 @@
 """``graphrag-dagster snapshots`` and ``rollback``."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from rich.markup import escape
+import polars as pl
+import typer
 
 from graphrag_dagster.apps.explorer.open_snapshots import Snapshot, list_snapshots, snapshot_of
-from graphrag_dagster.cli.console import OUT, number, print_json, table_of
+from graphrag_dagster.cli.options import Name
+from graphrag_dagster.cli.result import Frame, Result
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.storage.published import folder_of, published, rollback
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
-_COUNTED = ("documents", "entities", "reports")
 
-
-def show_snapshots(name: str, *, as_json: bool) -> None:
-    """Print the kept snapshots of a corpus, newest first.
+def show_snapshots(name: Name) -> Result:
+    """Show the kept snapshots of a corpus, newest first.
 
     Raises:
         WarehouseError: nothing of it has been published.
@@ -38,30 +40,37 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
         for row in rows:
             found = there.get(row["version"])
             row["url"] = shared.url_of(found[0]) if found else None
-    if as_json:
-        print_json({"corpus": name, "snapshots": rows})
-        return
-    columns, numbers = ("", "version", "published, UTC", "run"), (*_COUNTED, "MB")
+    return Result({"corpus": name, "snapshots": rows}, _shown(rows, folder_of(warehouse, name)))
+
+
+def _shown(rows: list[dict[str, Any]], folder: Path) -> Iterator[str | Frame]:
     # What rollback is to be told must be whole however narrow the terminal is.
-    table = table_of(*columns, *numbers, numbers=numbers, no_wrap=True, box=None, padding=(0, 1, 0, 0))
-    for row in rows:
-        table.add_row(
-            "*" if row["current"] else "",
-            row["version"],
-            row["published"][:16].replace("T", " "),
-            (row["run"] or "")[:8],
-            *(number(row[column]) for column in _COUNTED),
-            f"{row['bytes'] / 1e6:,.1f}",
-        )
-    OUT.print(table)
-    OUT.say(f"* is read. Files: {escape(str(folder_of(warehouse, name)))}")
+    yield Frame(pl.DataFrame([_cells(row) for row in rows]), bare=True)
+    yield f"* is read. Files: {folder}"
     for row in rows:
         if row.get("url"):
-            OUT.say(f"{row['version']}: {escape(row['url'])}", highlight=False)
+            yield f"{row['version']}: {row['url']}"
 
 
-def roll_back(name: str, version: str | None, *, as_json: bool) -> None:
-    """Make an older snapshot the current one, and say which.
+def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "": "*" if row["current"] else "",
+        "version": row["version"],
+        "published, UTC": row["published"][:16].replace("T", " "),
+        "run": (row["run"] or "")[:8],
+        **{name: row[name] for name in ("documents", "entities", "reports")},
+        "MB": row["bytes"] / 1e6,
+    }
+
+
+def roll_back(
+    name: Name,
+    version: Annotated[
+        str | None,
+        typer.Argument(help="Snapshot version; default: the previous one.", show_default=False),
+    ] = None,
+) -> Result:
+    """Make an older snapshot the current one.
 
     Raises:
         WarehouseError: there is no such snapshot.
@@ -69,13 +78,12 @@ def roll_back(name: str, version: str | None, *, as_json: bool) -> None:
     warehouse = Warehouse()
     before = published(warehouse, name)
     made = rollback(warehouse, name, version)
-    if as_json:
-        print_json({"corpus": name, "version": made.version, "before": before.version if before else None})
-        return
-    OUT.say(
-        f"{escape(name)} is read as of {made.published[:19]}Z (snapshot {made.version}), until "
-        f"'graphrag-dagster index {escape(name)}' publishes the newest state"
+    told = (
+        f"{name} is read as of {made.published[:19]}Z (snapshot {made.version}), until "
+        f"'graphrag-dagster index {name}' publishes the newest state"
     )
+    facts = {"corpus": name, "version": made.version, "before": before.version if before else None}
+    return Result(facts, [told])
 
 
 def _row(one: Snapshot) -> dict[str, Any]:

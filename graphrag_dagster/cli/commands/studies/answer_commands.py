@@ -1,24 +1,34 @@
 """``graphrag-dagster answer``: the Dagster job ``answer``, run in this process."""
 
 import polars as pl
-from rich.markup import escape
 
 from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
 from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.apps.evaluation.stages.evaluation_plan import plan_answers_of
+from graphrag_dagster.cli.commands.ask_commands import filters_of
 from graphrag_dagster.cli.commands.plan_commands import agree_to_spend
-from graphrag_dagster.cli.console import OUT, number, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
+from graphrag_dagster.cli.options import (
+    Date,
+    DateFrom,
+    DateTo,
+    Documents,
+    Folders,
+    MaxTokens,
+    MaxUsd,
+    Name,
+    Soft,
+    Where,
+    Yes,
+)
+from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget
 from graphrag_dagster.cli.run_summary import ANSWERED, repaired_line, repaired_rows
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ANSWERS
-
-_COUNTED = ("answers", "refused", "statements", "partly_supported", "unsupported", "removed_citations")
 
 
 def require_questions(store: CorpusStore, name: str) -> None:
@@ -49,21 +59,33 @@ def missing_answers(warehouse: Warehouse, name: str) -> list[str]:
     return [f"{count:,} {what}" for what, count in lost.items() if count]
 
 
-def answer_corpus(name: str, filters: Filters, budget: RunBudget, *, yes: bool, as_json: bool) -> int:
-    """Answer the corpus's questions from the documents that are meant, and print how many by each method.
+def answer_corpus(
+    name: Name,
+    document: Documents = None,
+    folder: Folders = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    date: Date = None,
+    where: Where = None,
+    soft: Soft = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    yes: Yes = False,
+) -> Result:
+    """Answer the corpus's questions from the documents that are meant.
 
-    Returns:
-        the exit code: 0, or 3 where something that a model was to give is missing.
+    The exit code is 3 where something that a model was to give is missing.
 
     Raises:
         SettingsError: the corpus has no questions.
         GraphragError: names the problem and the fix.
     """
     store, warehouse = CorpusStore(), Warehouse()
+    filters = filters_of(document, folder, date_from, date_to, date, where, soft)
+    budget = RunBudget(max_tokens, max_usd)
     require_questions(store, name)
-    agree_to_spend(plan_answers_of(name), budget, yes=yes, as_json=as_json)
-    given = {"filters": {"given": filters.to_dict()}}
-    run_watched(name, "answer", budget, resources=given, as_json=as_json)
+    agree_to_spend(plan_answers_of(name), budget, yes=yes)
+    run_watched(name, "answer", budget, resources={"filters": {"given": filters.to_dict()}})
     made = (
         warehouse.read(ANSWERS, name)
         .group_by("method")
@@ -76,17 +98,11 @@ def answer_corpus(name: str, filters: Filters, budget: RunBudget, *, yes: bool, 
     )
     missing = missing_answers(warehouse, name)
     repaired = repaired_rows(warehouse, name, ANSWERED)
-    code = INCOMPLETE if missing else 0
-    if as_json:
-        print_json({"corpus": name, "answers": made.to_dicts(), "missing": missing, "repaired": repaired})
-        return code
-    columns = [column.replace("_", " ") for column in _COUNTED]
-    table = table_of("method", *columns, numbers=columns, title=f"{name}: answers")
-    for row in made.iter_rows(named=True):
-        table.add_row(row["method"], *(number(row[column]) for column in _COUNTED))
-    OUT.print(table)
-    OUT.say(f"tables: answers.* in {escape(str(warehouse.file(name)))}")
-    if mended := repaired_line(repaired):
-        OUT.say(mended)
-    OUT.warn(*missing)
-    return code
+    line = repaired_line(repaired)
+    shown: list[Part] = [
+        Frame(made, f"{name}: answers"),
+        f"tables: answers.* in {warehouse.file(name)}",
+        *([line] if line else []),
+    ]
+    facts = {"corpus": name, "answers": made, "missing": missing, "repaired": repaired}
+    return Result(facts, shown, missing, INCOMPLETE if missing else 0)

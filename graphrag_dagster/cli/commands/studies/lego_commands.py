@@ -1,94 +1,99 @@
-"""``graphrag-dagster paths`` with a question, ``compare``, ``question-graph`` and ``train-paths``."""
+"""``graphrag-dagster paths`` and ``train-paths``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.markup import escape
+import typer
 from rich.table import Table as RichTable
+from rich.text import Text
 
-from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.console import ERR
+from graphrag_dagster.cli.options import MaxTokens, MaxUsd, Name, PlanOnly, Yes
 from graphrag_dagster.cli.progress_bars import progress_on
+from graphrag_dagster.cli.result import Part, Result
+from graphrag_dagster.cli.run_budget import RunBudget
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.corpus_index import session_of, settings_for_questions
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer, PathIndex
-from graphrag_dagster.systems.lego.studies.benchmark_forms import write_triples
 from graphrag_dagster.systems.lego.training.gold_paths import DrawnQuestions
 from graphrag_dagster.systems.lego.training.path_model_training import PathTraining
 
-
-def ask_paths(
-    name: str, question: str, instances: Sequence[str], entities: Sequence[str], *, as_json: bool
-) -> None:
-    """Print the paths and the answer of an instance, or of several one below the other.
-
-    Raises:
-        GraphragError: names the problem and the fix.
-    """
-    found = _ask_instances(name, question, instances, entities)
-    if as_json:
-        print_json(asdict(found[0]) if len(found) == 1 else [asdict(one) for one in found])
-        return
-    for one in found:
-        _print_found(one, len(one.paths))
+_MOST_COMPARED = 5
 
 
-def write_question_graph(files: Sequence[Path], out: Path, *, as_json: bool) -> None:
-    """Write the triples of question files, and print how many.
-
-    Raises:
-        GraphragError: names the file and the fix.
-    """
-    triples, rows = write_triples(files, out)
-    if as_json:
-        print_json({"file": str(out), "triples": triples, "questions": rows})
-        return
-    OUT.say(f"{escape(str(out))}: {triples:,} triples of {rows:,} questions")
-
-
-def compare_paths(
-    name: str,
-    question: str,
-    instances: str,
-    entities: Sequence[str],
-    *,
-    paths: int,
-    as_json: bool,
-) -> None:
-    """Print the best paths and the answers of several instances beside each other (paper Figure 9).
+def paths(
+    name: Name,
+    question: Annotated[
+        str | None,
+        typer.Argument(help="One question; default: all of the corpus's question files.", show_default=False),
+    ] = None,
+    instance: Annotated[
+        str,
+        typer.Option(
+            help="Instance that is asked the question: 1 to 15, GRAG-M, or a custom one; several with commas "
+            "between are put beside each other.",
+            metavar="NAMES",
+        ),
+    ] = "12",
+    entity: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--entity",
+            help="Label of an entity that the question is about; several times for several. "
+            "Default: those in [brackets], else those that it names.",
+            metavar="LABEL",
+            show_default=False,
+        ),
+    ] = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    plan_only: PlanOnly = False,
+    yes: Yes = False,
+) -> Result:
+    """Find the paths and the answer of instances, or run the job ``paths`` over the question files.
 
     Raises:
         QuestionError: no instance is named.
         GraphragError: names the problem and the fix.
     """
-    chosen = list(dict.fromkeys(one.strip() for one in instances.split(",") if one.strip()))
+    if question is None:
+        from graphrag_dagster.cli.commands.studies.lego_study_commands import run_paths
+
+        return run_paths(name, RunBudget(max_tokens, max_usd), plan_only=plan_only, yes=yes)
+    if plan_only:
+        raise typer.BadParameter("--plan covers the question files; drop the question")
+    chosen = list(dict.fromkeys(one.strip() for one in instance.split(",") if one.strip()))
     if not chosen:
-        raise QuestionError("name instances to compare, such as --instances 1,2,12")
-    found = _ask_instances(name, question, chosen, entities)
-    if as_json:
-        print_json(
-            {"corpus": name, "question": found[0].question, "instances": [asdict(one) for one in found]}
-        )
-        return
-    _print_linked(found[0])
-    table = RichTable(title=escape(found[0].question), title_justify="left", show_lines=True)
+        raise QuestionError("name instances, such as --instance 1,2,12")
+    found = _ask_instances(name, question, chosen, entity or ())
+    if len(found) == 1:
+        return Result(asdict(found[0]), _found_lines(found[0]))
+    facts = {"corpus": name, "question": found[0].question, "instances": found}
+    return Result(facts, _compared(found))
+
+
+def _compared(found: Sequence[InstanceAnswer]) -> Iterator[Part]:
+    """Yield the best paths and the answers of several instances beside each other (paper Figure 9)."""
+    yield from _linked_lines(found[0])
+    table = RichTable(title=Text(found[0].question), title_justify="left", show_lines=True)
     table.add_column("instance")
     table.add_column("subgraph", justify="right")
     table.add_column("paths, best first", overflow="fold")
     table.add_column("answer", overflow="fold")
     for one in found:
-        best = [f"{path['score']:.3f}  {path['text']}" for path in one.paths[:paths]]
+        best = [f"{path['score']:.3f}  {path['text']}" for path in one.paths[:_MOST_COMPARED]]
         table.add_row(
-            f"{escape(one.instance)}\n{escape(one.modules)}",
+            Text(f"{one.instance}\n{one.modules}"),
             f"{one.nodes:,} nodes\n{one.edges:,} edges",
-            escape("\n".join(best) or f"none: {one.reason}"),
-            escape(one.answer),
+            Text("\n".join(best) or f"none: {one.reason}"),
+            Text(one.answer),
         )
-    OUT.print(table)
+    yield table
 
 
 def _ask_instances(
@@ -98,85 +103,100 @@ def _ask_instances(
     return PathIndex(Warehouse(), name, session).ask(question, instances, entities)
 
 
-def _print_linked(one: InstanceAnswer) -> None:
+def _linked_lines(one: InstanceAnswer) -> Iterator[str | Text]:
     if one.seeds:
-        labels = ", ".join(seed.label for seed in one.seeds)
-        OUT.say(f"begins from: {escape(labels)} (by {one.linked_by})")
+        yield f"begins from: {', '.join(seed.label for seed in one.seeds)} (by {one.linked_by})"
     else:
-        OUT.warn("the question names no entity of the graph")
+        yield Text("the question names no entity of the graph", "yellow")
     if one.unknown:
-        OUT.warn(f"not in the graph: {', '.join(one.unknown)}")
+        yield Text(f"not in the graph: {', '.join(one.unknown)}", "yellow")
 
 
-def _print_found(one: InstanceAnswer, most: int) -> None:
-    OUT.say(f"[bold]{escape(one.instance)}[/] {escape(one.modules)}")
-    _print_linked(one)
-    size = f"{one.nodes:,} nodes, {one.edges:,} edges, components: {one.components:,}"
-    OUT.say(f"subgraph: {size}")
-    OUT.say(f"paths: {one.found:,}{f' ({one.reason})' if one.reason else ''}")
-    for path in one.paths[:most]:
-        OUT.say(f"{path['rank']:>4}  {path['score']:.3f}  {escape(path['text'])}")
-    OUT.print()
-    OUT.say(escape(one.answer))
-    OUT.warn(*one.problems)
-    OUT.print()
+def _found_lines(one: InstanceAnswer) -> Iterator[str | Text]:
+    yield Text.assemble((one.instance, "bold"), f" {one.modules}")
+    yield from _linked_lines(one)
+    yield f"subgraph: {one.nodes:,} nodes, {one.edges:,} edges, components: {one.components:,}"
+    yield f"paths: {one.found:,}{f' ({one.reason})' if one.reason else ''}"
+    yield from (f"{path['rank']:>4}  {path['score']:.3f}  {path['text']}" for path in one.paths)
+    yield f"\n{one.answer}"
+    yield from (Text(problem, "yellow") for problem in one.problems)
 
 
-def tune_scorer(name: str, folder: Path, most: int, *, epochs: int, device: str, as_json: bool) -> None:
-    """Fine-tune the scorer on a corpus's questions with answers, and print what it is worth.
+def train_paths(
+    name: Name,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="New folder for the scorer that is fine-tuned.", show_default=False),
+    ] = None,
+    selector_file: Annotated[
+        Path | None,
+        typer.Option(help="File of JSON lines, chats that a selector learns from.", show_default=False),
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="Questions at most, those held out among them.")] = 1000,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="With --folder: how often each pair is seen; default: once.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="With --folder: device of torch, such as cuda; default: cpu.")
+    ] = None,
+) -> Result:
+    """Fine-tune the scorer on a corpus's questions with answers, or write the training file of the selector.
 
     Raises:
         GraphragError: names the problem and the fix.
     """
-    place = folder.absolute()
+    if (folder is None) == (selector_file is None):
+        raise typer.BadParameter("give one of --folder and --selector-file")
+    if folder is None and (epochs or device):
+        raise typer.BadParameter("--epochs and --device need --folder")
     with progress_on(ERR) as shown, listening(shown):
-        made = _training(name).tune(place, most, epochs=epochs, device=device)
+        if folder is not None:
+            return _tuned(name, folder.absolute(), most, epochs or 1, device or "cpu")
+        return _selector_file(name, Path(selector_file or "").absolute(), most)
+
+
+def _selector_file(name: str, file: Path, most: int) -> Result:
+    made = _training(name).write_selector_file(file, most)
+    more = {"lines": made.lines, "replies_none": made.none}
+    facts = {"corpus": name, "file": made.file, **_training_facts(made.questions), **more}
+    told = [
+        *_question_lines(made.questions),
+        f"lines: {made.lines:,}, of which the reply is NONE: {made.none:,}",
+        f"chats with the selector are in {made.file}",
+    ]
+    return Result(facts, told)
+
+
+def _tuned(name: str, folder: Path, most: int, epochs: int, device: str) -> Result:
+    made = _training(name).tune(folder, most, epochs=epochs, device=device)
     tuned = made.tuned
-    if as_json:
-        print_json(
-            {
-                "corpus": name,
-                "folder": str(place),
-                "base": made.base,
-                **_training_summary(made.questions),
-                "questions_without_path": made.without,
-                "pairs": tuned.pairs,
-                "pairs_left_out": tuned.left_out,
-                "steps": tuned.steps,
-                "seconds": tuned.seconds,
-                "loss": tuned.loss,
-                "nearest_before": tuned.before,
-                "nearest_after": tuned.after,
-            }
-        )
-        return
-    _print_questions(made.questions)
-    OUT.print(f"without a path to an answer: {made.without:,}")
-    OUT.print(f"pairs of question and path: {tuned.pairs:,}, left out: {tuned.left_out:,}")
-    OUT.print(f"steps: {tuned.steps:,}, seconds: {tuned.seconds:,.1f}, loss: {tuned.loss:.4f}")
-    if tuned.before is None or tuned.after is None:
-        OUT.warn("no question is held out, so that nothing tells what was learnt")
-    else:
+    facts = {
+        "corpus": name,
+        "folder": folder,
+        "base": made.base,
+        **_training_facts(made.questions),
+        "questions_without_path": made.without,
+        "pairs": tuned.pairs,
+        "pairs_left_out": tuned.left_out,
+        "steps": tuned.steps,
+        "seconds": tuned.seconds,
+        "loss": tuned.loss,
+        "nearest_before": tuned.before,
+        "nearest_after": tuned.after,
+    }
+    worth: str | Text = Text("no question is held out, so that nothing tells what was learnt", "yellow")
+    if tuned.before is not None and tuned.after is not None:
         told = f"{tuned.before:.3f} before, {tuned.after:.3f} after"
-        OUT.say(f"share of those held out whose nearest path is right: {told}")
-    OUT.say(f"to use it: paths: {{scorer: {made.scorer}, scorer_model: {escape(str(place))}}}")
-
-
-def write_selector_file(name: str, file: Path, most: int, *, as_json: bool) -> None:
-    """Write the training file of the selector, and print what is in it.
-
-    Raises:
-        GraphragError: names the problem and the fix.
-    """
-    with progress_on(ERR) as shown, listening(shown):
-        made = _training(name).write_selector_file(file.absolute(), most)
-    if as_json:
-        more = {"lines": made.lines, "replies_none": made.none}
-        print_json({"corpus": name, "file": str(made.file), **_training_summary(made.questions), **more})
-        return
-    _print_questions(made.questions)
-    OUT.print(f"lines: {made.lines:,}, of which the reply is NONE: {made.none:,}")
-    OUT.say(f"chats with the selector are in {escape(str(made.file))}")
+        worth = f"share of those held out whose nearest path is right: {told}"
+    shown = [
+        *_question_lines(made.questions),
+        f"without a path to an answer: {made.without:,}",
+        f"pairs of question and path: {tuned.pairs:,}, left out: {tuned.left_out:,}",
+        f"steps: {tuned.steps:,}, seconds: {tuned.seconds:,.1f}, loss: {tuned.loss:.4f}",
+        worth,
+        f"to use it: paths: {{scorer: {made.scorer}, scorer_model: {folder}}}",
+    ]
+    return Result(facts, shown)
 
 
 def _training(name: str) -> PathTraining:
@@ -185,7 +205,7 @@ def _training(name: str) -> PathTraining:
     return PathTraining(Warehouse(), name, store.folder(name), session)
 
 
-def _training_summary(drawn: DrawnQuestions) -> dict[str, Any]:
+def _training_facts(drawn: DrawnQuestions) -> dict[str, Any]:
     learnt = len(drawn.learnt)
     return {
         "questions": drawn.files,
@@ -195,12 +215,13 @@ def _training_summary(drawn: DrawnQuestions) -> dict[str, Any]:
     }
 
 
-def _print_questions(drawn: DrawnQuestions) -> None:
+def _question_lines(drawn: DrawnQuestions) -> Iterator[str | Text]:
     learnt = len(drawn.learnt)
     held_out = len(drawn.questions) - learnt
-    OUT.print(f"questions: {drawn.files:,}, for training: {learnt:,}, held out: {held_out:,}")
+    yield f"questions: {drawn.files:,}, for training: {learnt:,}, held out: {held_out:,}"
     if drawn.measured:
-        OUT.warn(
+        yield Text(
             f"{drawn.measured:,} of those for training are asked by 'paths', too, whose figures they "
-            "flatter: measure on other files, or set paths.sample"
+            "flatter: measure on other files, or set paths.sample",
+            "yellow",
         )

@@ -1,14 +1,14 @@
 """``graphrag-dagster paths`` without a question: the job ``paths``, run in this process."""
 
+from collections.abc import Iterator
 from math import fsum
 
 import polars as pl
-from rich.markup import escape
-from rich.table import Table as RichTable
+from rich.text import Text
 
-from graphrag_dagster.cli.commands.plan_commands import agree_to_spend, print_plan
-from graphrag_dagster.cli.console import OUT, number, print_json, table_of
+from graphrag_dagster.cli.commands.plan_commands import agree_to_spend, plan_result
 from graphrag_dagster.cli.job_runner import run_watched
+from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget
 from graphrag_dagster.cli.run_summary import usage_rows, usage_table
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -39,74 +39,71 @@ _CELLS = ("instance", "measure", "mean")
 _CALLS = tuple(f"calls_{module}" for module in MODULES)
 
 
-def run_paths(name: str, budget: RunBudget, *, plan_only: bool, yes: bool, as_json: bool) -> int:
-    """Run the job ``paths`` for a corpus, and print what its instances are worth.
+def run_paths(name: str, budget: RunBudget, *, plan_only: bool, yes: bool) -> Result:
+    """Run the job ``paths`` for a corpus, and return what its instances are worth.
 
-    Returns:
-        the exit code: 0, or 3 where something that a model was to give is missing.
+    The exit code is 3 where something that a model was to give is missing.
 
     Raises:
         SettingsError: the corpus has no files of questions.
         GraphragError: names the problem and the fix.
     """
-    store, warehouse = CorpusStore(), Warehouse()
-    require_questions(store.settings(name).section(PathSettings), name)
+    require_questions(CorpusStore().settings(name).section(PathSettings), name)
     plan = plan_paths_of(name)
     if plan_only:
-        print_plan(plan, as_json=as_json)
-        return 0
-    agree_to_spend(plan, budget, yes=yes, as_json=as_json)
-    ran = run_watched(name, "paths", budget, as_json=as_json)
-    return _summarise(name, warehouse, ran.run_id, as_json=as_json)
+        return plan_result(plan)
+    agree_to_spend(plan, budget, yes=yes)
+    return _summary(name, run_watched(name, "paths", budget).run_id)
 
 
-def _summarise(name: str, warehouse: Warehouse, run_id: str | None, *, as_json: bool) -> int:
+def _summary(name: str, run_id: str | None) -> Result:
+    warehouse = Warehouse()
     summary, questions = warehouse.read(PATH_SUMMARY, name), warehouse.read(PATH_QUESTIONS, name)
     problems = questions.drop_nulls("problem").group_by("problem").len().sort("problem")
     missing = _missing(warehouse, name)
-    code = INCOMPLETE if missing else 0
-    if as_json:
-        print_json(
-            {
-                "corpus": name,
-                "run_id": run_id,
-                "questions": len(questions),
-                "asked": int(questions["sampled"].sum()),
-                "problems": dict(problems.iter_rows()),
-                "summary": summary.to_dicts(),
-                "usage": usage_rows(name, run_id),
-                "missing": missing,
-            }
-        )
-        return code
-    for hops in [ALL_HOPS, *sorted(set(summary["hops"]) - {ALL_HOPS})]:
-        OUT.print(_summary_table(summary.filter(hops=hops), name, hops))
-    if used := usage_table(name, run_id):
-        OUT.print(used)
-    for problem, count in problems.iter_rows():
-        OUT.warn(f"questions with a problem: {count:,} {problem.replace('_', ' ')}")
-    OUT.say(f"tables: paths.* in {escape(str(warehouse.file(name)))}")
-    OUT.warn(*missing)
-    return code
+
+    def shown() -> Iterator[Part]:
+        for hops in [ALL_HOPS, *sorted(set(summary["hops"]) - {ALL_HOPS})]:
+            yield _summary_table(summary.filter(hops=hops), name, hops)
+        if used := usage_table(name, run_id):
+            yield used
+        for problem, count in problems.iter_rows():
+            yield Text(f"questions with a problem: {count:,} {problem.replace('_', ' ')}", "yellow")
+        yield f"tables: paths.* in {warehouse.file(name)}"
+
+    facts = {
+        "corpus": name,
+        "run_id": run_id,
+        "questions": len(questions),
+        "asked": int(questions["sampled"].sum()),
+        "problems": dict(problems.iter_rows()),
+        "summary": summary,
+        "usage": usage_rows(name, run_id),
+        "missing": missing,
+    }
+    return Result(facts, shown(), missing, INCOMPLETE if missing else 0)
 
 
-def _summary_table(rows: pl.DataFrame, name: str, hops: str) -> RichTable:
-    told = "all questions" if hops == ALL_HOPS else f"{hops} hops"
+def _summary_table(rows: pl.DataFrame, name: str, hops: str) -> Frame:
     values = {(instance, measure): mean for instance, measure, mean in rows.select(_CELLS).iter_rows()}
-    shown = [measure for measure in _SHOWN if measure in set(rows["measure"])]
+    measures = [measure for measure in _SHOWN if measure in set(rows["measure"])]
     asks = any(values.get((instance, one)) for instance in rows["instance"] for one in _CALLS)
-    columns = ("n", *(_SHOWN[one] for one in shown), *(["calls"] if asks else []), "ms")
-    table = table_of("instance", *columns, numbers=columns, title=escape(f"{name}: {told}"))
+    shown = []
     for instance in sorted(set(rows["instance"]), key=paper_order):
-        count = int(str(rows.filter(instance=instance)["questions"].max() or 0))
         calls, seconds = (
             fsum(values.get((instance, one)) or 0.0 for one in part) for part in (_CALLS, _SECONDS)
         )
-        means = (values.get((instance, measure)) for measure in shown)
-        cells = ["–" if mean is None else f"{mean:.3f}" for mean in means]
-        more = [f"{calls:.2f}"] if asks else []
-        table.add_row(escape(instance), number(count), *cells, *more, f"{1000 * seconds:,.1f}")
-    return table
+        shown.append(
+            {
+                "instance": instance,
+                "n": int(str(rows.filter(instance=instance)["questions"].max() or 0)),
+                **{_SHOWN[measure]: values.get((instance, measure)) for measure in measures},
+                **({"calls": calls} if asks else {}),
+                "ms": 1000 * seconds,
+            }
+        )
+    told = "all questions" if hops == ALL_HOPS else f"{hops} hops"
+    return Frame(pl.DataFrame(shown, infer_schema_length=None), f"{name}: {told}")
 
 
 def _missing(warehouse: Warehouse, name: str) -> list[str]:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import VectorLengthError
 from graphrag_dagster.kernel.models.cache.leases import pauses_of_waiting
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, vector_key
-from graphrag_dagster.kernel.models.cache.shared_rates import share_rates
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
@@ -46,7 +45,6 @@ class CachedEmbedder:
         self.at_once = self._embedder.at_once
         self._model = self._embedder.model
         self._leases = account.replies.database.leases
-        share_rates(self._embedder.connection, account.replies.database)
         self._till = Till(account, settings, self._model, self._embedder.connection.url)
         self._embedder.reserve = self._reserve
         self._embedder.failed = self._on_failure

@@ -250,7 +250,7 @@ _READ = TypeAdapter(Capabilities)
 
 
 class CapabilityStore:
-    """Capabilities and paces by URL and model in the LLM cache; no URL has credentials.
+    """Capabilities by URL and model in the LLM cache; no URL has credentials.
 
     Args:
         database: the LLM cache.
@@ -280,23 +280,6 @@ class CapabilityStore:
                 "insert into capabilities values (?, ?, ?, ?) on conflict (url, model) do update "
                 "set capabilities = excluded.capabilities, at = excluded.at",
                 row,
-            )
-        )
-
-    def get_pace(self, url: str, model: str) -> float | None:
-        """Return the seconds that a token took when it was last measured; None where it never was."""
-        query = "select seconds_per_token from paces where url = ? and model = ?"
-        with self._database.reading() as connection:
-            row = connection.execute(query, (url, model)).fetchone()
-        return row[0] if row else None
-
-    def put_pace(self, url: str, model: str, seconds_per_token: float) -> None:
-        """Keep the seconds that a token takes."""
-        self._database.write(
-            lambda connection: connection.execute(
-                "insert into paces values (?, ?, ?) on conflict (url, model) do update "
-                "set seconds_per_token = excluded.seconds_per_token",
-                (url, model, seconds_per_token),
             )
         )
 

@@ -252,7 +252,7 @@ def usage_of_lost_call(tries: Tries, error: BaseException) -> ModelUse:
     What was given up on its way is paid for all the same, as far as it went: by estimate.
     """
     failed = int(tries.sent > 0 or isinstance(error, CallFailed))
-    read, written = (tries.given_up.prompt, tries.given_up.reply) if tries.sent else (0, 0)
+    read, written = (tries.read, tries.written) if tries.sent and tries.read else (0, 0)
     return ModelUse(
         retries=tries.retries,
         failed=failed,

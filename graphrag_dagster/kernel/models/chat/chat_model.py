@@ -3,16 +3,44 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+
+T = TypeVar("T")
 
 Role = Literal["system", "user", "assistant"]
 Listener = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The usage of a task, and how many replies had to be repaired; all zero for the extractive engine."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    repaired: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.repaired + other.repaired,
+        )
+
+
+@dataclass(frozen=True)
+class Items(Generic[T]):
+    """The results, in order; if they are missing, ``problem`` says why."""
+
+    items: tuple[T, ...] = ()
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
 
 
 class CallFailed(EndpointError):

@@ -12,7 +12,6 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
-from weakref import WeakSet
 
 from graphrag_dagster.kernel.common.progress import ProgressStage, stage
 
@@ -43,7 +42,6 @@ class _LoopThread:
 
 _lock = threading.Lock()
 _running: _LoopThread | None = None
-_unfinished: "WeakSet[_Jobs[Any]]" = WeakSet()
 
 
 def _loop() -> asyncio.AbstractEventLoop:
@@ -177,8 +175,6 @@ class _Jobs(Generic[R]):
         self._jobs: dict[Future[R], _Job] = {}
         self._running = running
         self._error: BaseException | None = None
-        with _lock:
-            _unfinished.add(self)
 
     def begin(self, coroutine: Coroutine[Any, Any, R]) -> None:
         """Begin a job as soon as there is a place for it.
@@ -223,12 +219,6 @@ class _Jobs(Generic[R]):
             for future in list(self._pending):
                 future.cancel()
 
-    def stop(self) -> None:
-        """Send no more; the run ends as by an error of a job."""
-        if self._error is None:
-            self._error = CancelledError()
-            self._send_no_more()
-
     def _send_no_more(self) -> None:
         for future, job in list(self._jobs.items()):
             job.ending = True
@@ -254,14 +244,6 @@ class _Jobs(Generic[R]):
             self._running.advance()
         self._reported.release()
         self._places.release()
-
-
-def stop_sending() -> None:
-    """End all runs of this process once the requests under way are answered; they raise CancelledError."""
-    with _lock:
-        runs = list(_unfinished)
-    for one in runs:
-        one.stop()
 
 
 def run_one(coroutine: Coroutine[Any, Any, R]) -> R:

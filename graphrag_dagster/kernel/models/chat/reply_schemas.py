@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar
 
@@ -15,7 +16,17 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     read_typed,
     with_normalised_keys,
 )
-from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Verdict
+
+#: Verdict on an item: yes, no or unknown.
+Verdict = Literal["yes", "no", "idk"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVerdict:
+    """The verdict on one item and the reason, which may be blank."""
+
+    verdict: Verdict
+    reason: str = ""
 
 
 class Shape(BaseModel):

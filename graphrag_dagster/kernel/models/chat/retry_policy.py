@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.repeating_replies import is_repetitive
 from graphrag_dagster.kernel.models.chat.reply_parsing import CutOff, NotUsable
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 
 _WITHHELD = frozenset({"refusal", "content_filter"})
 #: How a reply ends that is all there is; one that was cut off may be used where it need not be whole.

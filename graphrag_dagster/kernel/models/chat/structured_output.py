@@ -18,13 +18,14 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatModel,
     ChatReply,
     ChatRequest,
+    Items,
     Listener,
     Message,
     Refused,
+    Usage,
 )
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt, PromptSource
 from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     CutOff,
@@ -39,7 +40,7 @@ from graphrag_dagster.kernel.models.chat.retry_policy import (
     check_complete,
     is_endless,
 )
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Items, Usage
+from graphrag_dagster.kernel.text.prompt_templates import Prompt, PromptSource
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
@@ -342,7 +343,7 @@ class Asker:
         max_tokens: longest reply.
     """
 
-    engine: Engine = "llm"
+    engine: str = "llm"
 
     def __init__(self, model: ChatModel, prompts: PromptSource, max_tokens: int) -> None:
         self._model = model

@@ -10,12 +10,12 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatReply,
     ChatRequest,
     Message,
+    Usage,
     collect_reused_replies,
 )
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, visible_text
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, UsableReply, ask
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 
 _WORD = re.compile(r"[^\W\d_]+")
 #: First tokens of YES and NO by encoding; a whole vocabulary in memory for two words would cost 100 MB.

@@ -1,9 +1,8 @@
-"""Chat with any OpenAI-compatible server; the lengths of past replies set the limits of the next."""
+"""Chat with any OpenAI-compatible server; replies are streamed, wherever the server counts their tokens."""
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,79 +22,14 @@ from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     first,
     usage_of,
 )
-from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
 
-
-#: Tokens of a reply before any of its task was seen.
+#: Tokens that a reply is taken to have where nothing else is known.
 _FIRST_GUESS = 500
-_NEW = 0.1
-#: How many of the last whole replies to a task tell how long one may be, since what is large is begun first;
-#: how much longer than all of them it may be; and what any may have.
-_FEWEST, _LAST, _ROOM, _ALWAYS = 20, 60, 2, 1000
-#: How many times as long as expected replies are taken to be while only a few were seen.
-_UNSEEN = 2.0
-
-
-def _last() -> "deque[float]":
-    return deque(maxlen=_LAST)
-
-
-@dataclass(slots=True)
-class _Seen:
-    """Of replies of a kind: the mean length; lengths of the last whole ones, and these over the expected."""
-
-    mean: float
-    lengths: "deque[float]" = field(default_factory=_last)
-    ratios: "deque[float]" = field(default_factory=_last)
-
-
-class ReplyLengths:
-    """Learns from the replies of a model, by task; a continuation is another thing than a first reply."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[tuple[str, bool], _Seen] = {}
-
-    def learn(self, request: ChatRequest, tokens: int, *, whole: bool) -> None:
-        """Take note of a reply; one that was cut off tells nothing of how long whole ones are."""
-        seen = self._tasks.setdefault(_kind(request), _Seen(tokens))
-        seen.mean += _NEW * (tokens - seen.mean)
-        if whole and tokens:
-            seen.lengths.append(tokens)
-            if request.expected:
-                seen.ratios.append(tokens / request.expected)
-
-    def expected(self, request: ChatRequest) -> int:
-        """Return the tokens that a reply is likely to have."""
-        seen = self._tasks.get(_kind(request))
-        return min(_FIRST_GUESS if seen is None else int(seen.mean), request.max_tokens)
-
-    def limit(self, request: ChatRequest, *, slow: bool = False) -> int:
-        """Return the tokens after which a first reply is better cut off: it runs on without an end.
-
-        Nothing is lost with one that does end: what was cut off is asked for again, with all the room. Of a
-        slow model the limit follows what is expected before many replies were seen.
-        """
-        most, seen = request.max_tokens, self._tasks.get(_kind(request), _Seen(0))
-        likely = [
-            factor * max(of)
-            for of, factor in ((seen.lengths, 1), (seen.ratios, request.expected))
-            if len(of) >= _FEWEST and factor
-        ]
-        if not likely and request.expected and slow:
-            likely = [request.expected * max([_UNSEEN, *seen.ratios])]
-        return min(most, max(round(_ROOM * min(likely)), _ALWAYS)) if likely else most
-
-
-def _kind(request: ChatRequest) -> tuple[str, bool]:
-    return request.task, request.continues
-
-
 _CHARACTERS_PER_TOKEN = 4
 _UNCOUNTED = b'"usage": {}'
 
@@ -126,7 +60,6 @@ class OpenAIChatModel:
         self.name = settings.name
         self.settings = settings
         self.connection = Connection(settings, settings.name, first_wait)
-        self._lengths = ReplyLengths()
 
     def __repr__(self) -> str:
         return f"OpenAIChatModel({self.name!r}, base_url={self.connection.shown_url!r})"
@@ -159,16 +92,15 @@ class OpenAIChatModel:
         """
         what, prompt = f"model {self.name}", _prompt_tokens(request)
         tries = tries or Tries(request.task)
-        size = Size(prompt, request.max_tokens)
+        tokens = prompt + min(request.expected or _FIRST_GUESS, request.max_tokens)
+        first = request.urgent or request.again > 0
         while True:
             used = self._capabilities()
-            send = partial(self._call, request, listen, used, size)
+            send = partial(self._call, request, listen, used, tries)
             try:
-                tokens = prompt + self._lengths.expected(request)
-                first = request.urgent or request.again > 0
-                came = await self.connection.call(send, what, tokens, size=size, tries=tries, first=first)
+                came = await self.connection.call(send, what, tokens, tries=tries, first=first)
             except asyncio.CancelledError:
-                tries.given_up = Size(prompt, self.connection.pace.expected_tokens(size, tries.seconds))
+                tries.read = prompt
                 raise
             except RefusedWith as refusal:
                 known = self._capabilities()
@@ -178,7 +110,6 @@ class OpenAIChatModel:
                 self._set(left)
                 continue
             reply = read_reply(came.answer)
-            self._learn(request, reply, came.seconds)
             reasoned = _reasoned(came.answer)
             if reasoned and self.settings.reasoning == "off":
                 self._turn_reasoning_off(used)
@@ -203,37 +134,20 @@ class OpenAIChatModel:
         request: ChatRequest,
         listen: Listener | None,
         used: Capabilities,
-        size: Size,
+        tries: Tries,
         client: "AsyncOpenAI",
-        heard: Callable[[], None],
-    ) -> "Sent":
-        """A slow reply is heard as it comes: so it is told from one that will never come."""
+    ) -> bytes:
+        """A reply is read as it comes: so a slow one is told from one that will never come."""
         from graphrag_dagster.kernel.models.endpoint.openai_client import CHATS, post, stream_reply
 
-        # Made at last: while it waited for its turn, others have told how long a reply may be.
-        likely = Size(size.prompt, self._lengths.expected(request))
-        slow = self.connection.pace.is_watched(likely)
-        body = chat_body(self.settings, self._with_reply_limit(request, slow=slow), used)
-        watched = used.counts and (slow or self.connection.is_slow(size))
-        if not used.stream or not (listen or watched):
+        tries.written = 0
+        body = chat_body(self.settings, request, used)
+        if not used.stream or not (listen or used.counts):
             return await post(client, CHATS, body)
-        text, headers = await stream_reply(client, body, listen, heard, size.prompt)
+        text = await stream_reply(client, body, listen, _prompt_tokens(request), tries)
         if _UNCOUNTED in text and (known := self._capabilities()).counts:
             self._set(replace(known, counts=False))
-        return text, headers
-
-    def _with_reply_limit(self, request: ChatRequest, *, slow: bool) -> ChatRequest:
-        """What is asked again has all the room there is."""
-        if request.again:
-            return request
-        return replace(request, max_tokens=self._lengths.limit(request, slow=slow))
-
-    def _learn(self, request: ChatRequest, reply: ChatReply, seconds: float) -> None:
-        whole = reply.finish_reason == "stop"
-        self._lengths.learn(request, reply.output_tokens, whole=whole)
-        if written := reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN:
-            size = Size(reply.input_tokens or _prompt_tokens(request), written)
-            self.connection.pace.on_answer(size, seconds)
+        return text
 
 
 def _prompt_tokens(request: ChatRequest) -> int:

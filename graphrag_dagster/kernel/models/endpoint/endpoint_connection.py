@@ -18,22 +18,21 @@ from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import allow_sending, check_may_send
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.error_mapping import CallError, ErrorMapping
-from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits, RateStore
+from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
-from graphrag_dagster.kernel.models.endpoint.timeouts import CallTimeouts, Pace, Size, Waited, pace_of
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Clients, Sent
+    from graphrag_dagster.kernel.models.endpoint.openai_client import Clients
 
 _FIRST_WAIT, _LONGEST_BACKOFF = 0.5, 30.0
 _MAX_CONSECUTIVE_FAILURES = 8
-_STEPS = 8
-_LONGEST_OUTAGE_SECONDS = 900.0
-#: Seconds between two looks at a server that is loading, where it does not say when to ask again.
-_LOADING_STEPS = (2.0, 5.0, 10.0, 15.0)
+#: Doublings of a wait.
+_MOST_DOUBLINGS = 8
+#: Seconds after which an answer that still comes piece by piece is given up.
+_LONGEST_ANSWER = 7200.0
 _jitter = random.SystemRandom()
 
 
@@ -43,7 +42,6 @@ class _LoopState:
 
     clients: dict[tuple[ClientOptions, str, float], "Clients"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
-    timeouts: dict[tuple[str, str], CallTimeouts] = field(default_factory=dict)
 
 
 #: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
@@ -63,15 +61,16 @@ class Tries:
     """Usage of a request for a task so far, so that it is known however the request ends.
 
     ``sent`` counts how often it was sent, ``timeouts`` how often no answer came in time, ``seconds`` all that
-    were spent waiting for the endpoint. ``given_up``: of a call that nobody waited for to the end, the tokens
-    that the endpoint had read and written by then, by estimate.
+    were spent waiting for the endpoint. ``read`` and ``written``: of a call that nobody waited for to the
+    end, the tokens that the endpoint had read and written by then, by estimate.
     """
 
     task: str = ""
     sent: int = 0
     timeouts: int = 0
     seconds: float = 0.0
-    given_up: Size = field(default_factory=Size)
+    read: int = 0
+    written: int = 0
 
     @property
     def retries(self) -> int:
@@ -79,8 +78,8 @@ class Tries:
         return max(self.sent - 1, 0)
 
 
-#: Makes a request with a client; what it is given besides is to be called for each piece of the answer.
-Send = Callable[["AsyncOpenAI", Callable[[], None]], Awaitable["Sent"]]
+#: Makes a request with a client; gives the body of the answer.
+Send = Callable[["AsyncOpenAI"], Awaitable[bytes]]
 
 
 class Connection:
@@ -97,20 +96,18 @@ class Connection:
         self._address = Address(settings)
         self.model = model
         self.rates = (settings.requests_per_minute, settings.tokens_per_minute)
-        #: What other processes leave of the rates.
-        self.shared: RateStore | None = None
         self.concurrency = settings.concurrency
         self._timeout = settings.timeout_seconds
-        self._error_mapping = ErrorMapping(self._address)
+        self._error_mapping = ErrorMapping(self._address, settings.timeout_seconds)
         self._retries = settings.retries
         self._first_wait = first_wait
         self._answered_at: float | None = None
         self._failures = 0
+        #: Seconds for which an endpoint is waited for that is busy, or loads its model.
+        self.patience = 1800.0
+        self._waits_told = -math.inf
         #: When the credit ran out, and what was said.
-        self._out_of_credit: tuple[float, str] | None = None
-        #: Seconds for which a server that is loading its model is waited for.
-        self.loading_seconds = 1800.0
-        self._loading_told = -math.inf
+        self._out_of_credit = (-math.inf, "")
 
     @property
     def url(self) -> str:
@@ -132,17 +129,15 @@ class Connection:
         what: str,
         tokens: int = 0,
         *,
-        size: Size | None = None,
         tries: Tries | None = None,
         first: bool = False,
     ) -> Arrived:
         """Return the JSON object that the endpoint answers.
 
         Args:
-            send: makes the request with a client; returns the body of the response and its headers.
+            send: makes the request with a client; returns the body of the response.
             what: what is asked for, such as ``model gpt-4.1-mini``; named in errors.
             tokens: estimate of the tokens of request and reply, for the rates.
-            size: tokens of the prompt and of the longest reply, for the time limit.
             tries: kept up while the call goes on.
             first: it goes before all that wait, as every repetition does.
 
@@ -152,46 +147,40 @@ class Connection:
             EndpointError: the endpoint cannot be used at all, or is busy for too long.
         """
         tries = tries or Tries()
-        limits, begun, failures, busy, loading = self.limits(), time.monotonic(), 0, 0, 0
+        limits, begun, failures, waits = self.limits(), time.monotonic(), 0, 0
         with pending_call(what, tries.task) as call:
-            waited = Waited(call, size or Size(), self.pace, self._timeout)
             while True:
-                ticket = await limits.enter(tokens, first=first or failures + busy + loading > 0)
+                ticket = await limits.enter(tokens, first=first or failures + waits > 0)
                 used: int | None = 0
                 try:
-                    self._refuse_without_credit(begun)
+                    if begun <= self._out_of_credit[0]:
+                        raise OutOfCredit(self._out_of_credit[1])
                     with allow_sending():
                         call.sent = True
-                        found = await self._try_once(limits, send, waited, tries)
+                        found = await self._try_once(send, what, tries)
                     if not isinstance(found, CallError):
                         used = _tokens(found)
                         limits.on_answer()
                         self._answered_at, self._failures = time.monotonic(), 0
                         return Arrived(found, self._answered_at - ticket.begun)
-                    if found.too_many:
-                        limits.on_rate_limit(ticket, found.wait)
-                    elif found.silent:
-                        limits.on_timeout(ticket)
+                    if found.busy or found.silent:
+                        limits.on_overload(ticket)
                 finally:
                     call.sent = False
                     limits.leave(ticket, used)
-                if found.loading:
-                    self._check_loading(begun, found)
-                    limits.pause(self._loading_pause(found, loading))
-                    loading += 1
-                    check_may_send()
-                    continue
-                if found.too_many and found.again:
-                    self._check_outage(begun, found)
-                    busy += 1
-                elif not self._should_retry(found, waited, failures):
+                if found.busy:
+                    self._check_patience(begun, found)
+                    waits += 1
+                # Silence costs the whole time limit: it is met with one more try.
+                elif found.again and failures < (min(self._retries, 1) if found.silent else self._retries):
+                    failures += 1
+                else:
                     if isinstance(found.error, OutOfCredit):
+                        # Nothing is sent that was waiting by then.
                         self._out_of_credit = time.monotonic(), str(found.error)
                     raise self._final_error(found)
-                else:
-                    failures += 1
                 check_may_send()
-                await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
+                await self._pause(limits, found, failures + waits)
 
     def limits(self) -> Limits:
         """The limits of the model on the running loop, as the settings have them."""
@@ -200,94 +189,43 @@ class Connection:
         if where not in known:
             known[where] = Limits(self.concurrency, *self.rates)
         known[where].configure(self.concurrency, *self.rates)
-        known[where].shared = self.shared or known[where].shared
         return known[where]
 
-    @property
-    def pace(self) -> Pace:
-        """Speed of the model, as far as this process knows."""
-        return pace_of(self.url, self.model)
-
-    def time_limit(self, size: Size) -> float:
-        """Seconds that a call may take by what is known of the model's speed, never less than is set."""
-        return self.pace.limit(size, self._timeout)
-
-    def is_slow(self, size: Size) -> bool:
-        """Whether a call may take longer than the settings grant."""
-        return self.time_limit(size) > self._timeout
-
-    def timeouts(self) -> CallTimeouts:
-        """The clocks of the model's calls on the running loop."""
-        return self._state().timeouts.setdefault((self.url, self.model), CallTimeouts())
-
-    async def _try_once(
-        self, limits: Limits, send: Send, waited: Waited, tries: Tries
-    ) -> dict[str, Any] | CallError:
-        clients, timeouts, begun = self.clients(), self.timeouts(), time.monotonic()
+    async def _try_once(self, send: Send, what: str, tries: Tries) -> dict[str, Any] | CallError:
+        clients, begun = self.clients(), time.monotonic()
         tries.sent += 1
         try:
-            async with timeouts.clock(waited, limits.in_flight) as clock:
-                async with clients.one() as client:
-                    content, headers = await send(client, lambda: timeouts.on_data(clock))
-                timeouts.on_data(clock)
+            async with asyncio.timeout(_LONGEST_ANSWER), clients.one() as client:
+                content = await send(client)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
-            found = self._error_mapping.of_error(error, waited, answered_before=self._answered_at is not None)
+            found = self._error_mapping.of_error(error, what, answered_before=self._answered_at is not None)
             tries.timeouts += found.silent
             return found
         finally:
             tries.seconds += time.monotonic() - begun
-        limits.learn(headers)
         text = self.without_key(content.decode(errors="replace"))
-        return self._error_mapping.parse(text, waited.call.whom)
-
-    def _should_retry(self, failure: CallError, waited: Waited, failures: int) -> bool:
-        again = failure.again and failures < self._retries
-        if failure.silent:
-            again = again and waited.longer
-            self.timeouts().report(waited, again=again)
-        return again
+        return self._error_mapping.parse(text, what)
 
     async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
         if failure.wait is not None:
             # What the endpoint asks of one call holds for all.
             limits.pause(failure.wait)
             return
-        backoff = min(self._first_wait * 2**attempt, _LONGEST_BACKOFF)
+        backoff = min(self._first_wait * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS), _LONGEST_BACKOFF)
         await asyncio.sleep(backoff * _jitter.uniform(0.5, 1.5))
 
-    def _refuse_without_credit(self, begun: float) -> None:
-        """Calls that were waiting when the credit ran out are not sent; later ones try anew."""
-        if self._out_of_credit is not None and begun <= self._out_of_credit[0]:
-            raise OutOfCredit(self._out_of_credit[1])
-
-    def _check_outage(self, begun: float, failure: CallError) -> None:
-        """Busy is no failure, but an endpoint that answers nobody for long is unusable now."""
-        since = max(begun, self._answered_at or 0.0)
-        if time.monotonic() - since > _LONGEST_OUTAGE_SECONDS:
+    def _check_patience(self, begun: float, failure: CallError) -> None:
+        """Say that the endpoint is waited for; one that answers nobody for long is unusable now."""
+        waited = time.monotonic() - max(begun, self._answered_at or 0.0)
+        if waited >= self.patience:
+            told = f"; no answers for {waited / 60:.0f} minutes" if self.patience else ""
             raise EndpointDown(
-                f"{failure.error}; no answers for {_LONGEST_OUTAGE_SECONDS / 60:.0f} minutes. "
-                "Finished work is kept: run again when it is less busy"
+                f"{failure.error}{told}. Finished work is kept: run again when it is less busy"
             )
-
-    def _check_loading(self, begun: float, failure: CallError) -> None:
-        """Say that the server is loading, and wait for it; no model takes for ever."""
-        waited = time.monotonic() - begun
-        if waited >= self.loading_seconds:
-            told = f" after {waited / 60:.0f} minutes" if self.loading_seconds else ""
-            raise EndpointDown(
-                f"{failure.error}{told}. Finished work is kept: run again when it has loaded; the server log "
-                "shows its progress"
-            )
-        if begun - self._loading_told > self.loading_seconds:
-            self._loading_told = time.monotonic()
-            say(f"{failure.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
-
-    def _loading_pause(self, failure: CallError, before: int) -> float:
-        """Seconds until the next look, soon even where the server asks to wait long."""
-        step = _LOADING_STEPS[min(before, len(_LOADING_STEPS) - 1)]
-        step *= min(self._first_wait / _FIRST_WAIT, 1.0)
-        return step if failure.wait is None else min(failure.wait, _LONGEST_BACKOFF)
+        if time.monotonic() - self._waits_told > self.patience:
+            self._waits_told = time.monotonic()
+            say(f"{failure.error}; waiting, {self.patience / 60:.0f} minutes at most")
 
     def _final_error(self, failure: CallError) -> EndpointError:
         if isinstance(failure.error, CallFailed) and not isinstance(failure.error, Refused):
@@ -306,7 +244,7 @@ class Connection:
         return _states[loop]
 
     def clients(self) -> "Clients":
-        """The clients of the running loop; once connected, the call's own clock tells when its time is over.
+        """The clients of the running loop.
 
         Raises:
             EndpointError: there is no usable key, or the environment names no usable proxy or certificates.

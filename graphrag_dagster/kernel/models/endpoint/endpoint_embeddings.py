@@ -23,14 +23,11 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     set_capabilities,
 )
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
-from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.model_costs import Amount
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
 
 _BATCH = 64
 _BATCH_CHARACTERS = 200_000
@@ -235,16 +232,14 @@ class OpenAIEmbedder:
         estimate = sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
         what = f"embedding model {self.model}"
         reserved, tries = await self.reserve(texts), Tries("embed")
-        size = Size(prompt=estimate)
         try:
             send = partial(_embeddings, body)
-            came = await self.connection.call(send, what, estimate, size=size, tries=tries)
+            came = await self.connection.call(send, what, estimate, tries=tries)
             vectors = self._read(came.answer, batch)
         except BaseException as error:
             self.failed(reserved, tries, error)
             raise
         self._cut += sum(len(whole) > len(text) for whole, text in zip(batch, texts, strict=True))
-        self.connection.pace.on_answer(size, came.seconds)
         if self._arrived:
             tokens = usage_of(came.answer).input_tokens
             self._arrived(EmbeddedBatch(batch, vectors, tokens, tries, reserved))
@@ -326,7 +321,7 @@ def _stated_share(said: str) -> float:
     return _SAFE * numbers[0] / numbers[1]
 
 
-async def _embeddings(body: Mapping[str, Any], client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
+async def _embeddings(body: Mapping[str, Any], client: "AsyncOpenAI") -> bytes:
     from graphrag_dagster.kernel.models.endpoint.openai_client import post
 
     return await post(client, "/embeddings", body)

@@ -11,7 +11,6 @@ from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
 from graphrag_dagster.kernel.models.endpoint.rate_limits import (
     LONGEST_WAIT,
-    duration,
     retry_after,
     wait_words,
 )
@@ -22,68 +21,28 @@ from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     json_object,
     mapping,
 )
-from graphrag_dagster.kernel.models.endpoint.timeouts import Waited
 
-_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_PASSING = frozenset({408, 409, 425})
+#: Statuses of an endpoint that has too much to do, or loads its model.
+_BUSY = frozenset({429, 503, 529})
+#: Codes and types of errors by which an account has no money left, beside the status 402.
+_NO_CREDIT = frozenset({"402", "insufficient_quota", "billing_hard_limit_reached"})
 _NO_HEADERS: Mapping[str, str] = {}
-
-#: Statuses with which providers tell that an account has no money left, beside 402, and their words for it.
-_OF_MONEY = frozenset({400, 401, 403, 412, 429})
-_BROKE_CODE = re.compile(
-    r"insufficient_?(?:user_)?(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active)"
-    r"|exceeded_current_quota|budget_exceeded|(?:out_of|no|not_enough)_(?:credits?|balance|funds)"
-    r"|credits?_(?:exhausted|depleted|limit_exceeded)|balance_(?:exhausted|depleted)|payment_required"
-    r"|arrearage",
-    re.IGNORECASE,
-)
-_BROKE = re.compile(
-    r"insufficient[\w ]{0,20} (?:balance|credits?|funds)|(?:balance|credits?)(?: \w+){0,6} (?:is|are|was) "
-    r"(?:too low|insufficient|exhausted|depleted|used up|not enough|negative)"
-    r"|not enough (?:balance|credits?|funds)|out of (?:credits?|funds)"
-    r"|(?:have|has) no (?:remaining )?credits?|n[o']t have any credits|used (?:up )?all (?:\w+ ){0,3}credits?"
-    r"|(?:credits?|balance|funds)(?: (?:has|have|been|is|are))* (?:exhausted|depleted|run out|used up)"
-    r"|(?:credit|spend|spending|billing hard|monthly spend\w*) limit (?:has been |was )?(?:reached|exceeded)"
-    r"|(?:reached|exceeded|exceeds?) (?:\w+ ){0,4}(?:spend|spending|credit|billing|budget) ?limit"
-    r"|budget has been exceeded|exceeded your monthly (?:included )?(?:credits?|budget)"
-    r"|in arrears|overdue payment|account is not active, please check your billing|requires more credits"
-    r"|余额不足|欠费",
-    re.IGNORECASE,
-)
-#: Budgets of something else than money.
-_OTHER_BUDGETS = re.compile(
-    r"(?:thinking|reasoning|tokens?|context|output|time|latency|compute|retry|error)[ _-]budget\w*",
-    re.IGNORECASE,
-)
-#: What servers say while they load a model; a model that could not be loaded never will be.
-_LOADING = re.compile(
-    r"\bloading\b|\bload in progress|being loaded|(?:not|n't) (?:yet )?(?:been )?(?:fully )?loaded"
-    r"|warm(?:ing|ed)?[- ]?up|start(?:ing|s)? up|is starting|cold[- ]start|spinning up|booting"
-    r"|scal(?:ing|ed)[- ](?:up|from|to zero)"
-    r"|(?:model|server|backend|engine|worker|deployment)\W+(?:\S+ ){0,3}"
-    r"(?:is |are )?not (?:yet )?ready|initiali[sz]ing",
-    re.IGNORECASE,
-)
-_NOT_LOADED = re.compile(
-    r"error|fail|unable|can ?not|can't|could ?n[o']t|out of memory|not enough|no such|not found|insufficient",
-    re.IGNORECASE,
-)
-_MAY_LOAD = frozenset({409, 425, 429, 500, 502, 503, 504, 529})
 
 
 @dataclass(frozen=True)
 class CallError:
     """An error of a call: what to raise if it stays, and whether and when to try again.
 
-    ``too_many``: the endpoint is busy; that is no failure of the call, however often it happens. ``silent``:
-    no answer came within the time limit. ``loading``: the server is loading the model, and says so.
+    ``busy``: the endpoint has too much to do; that is no failure of the call, however often it happens.
+    ``silent``: no answer came within the time limit.
     """
 
     error: EndpointError
     again: bool = False
     wait: float | None = None
-    too_many: bool = False
+    busy: bool = False
     silent: bool = False
-    loading: bool = False
 
 
 class ErrorMapping:
@@ -91,10 +50,12 @@ class ErrorMapping:
 
     Args:
         address: the endpoint.
+        timeout: seconds for which it may be silent.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, timeout: float) -> None:
         self._address = address
+        self._timeout = timeout
         self._clean = address.redact
 
     @property
@@ -119,30 +80,35 @@ class ErrorMapping:
             CallFailed(f"{self._shown_url} cut its reply short (finish_reason {reason!r})"), again=True
         )
 
-    def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> CallError:
+    def of_error(self, error: Exception, what: str, *, answered_before: bool) -> CallError:
         """Return what an exception of a call means.
 
         Args:
             error: what the client raised.
-            waited: what was asked for, and how long it was waited for.
+            what: what was asked for.
             answered_before: the endpoint has answered a call already, so that it is worth another try.
         """
         import httpx2
         import openai
 
+        # The package's own words say nothing of the cause.
+        cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
         if isinstance(error, TimeoutError):
-            text = f"no reply from {self._shown_url} {waited.limits}; set model.timeout_seconds higher"
+            text = f"the reply of {self._shown_url} did not come to an end"
             return CallError(CallFailed(text), again=True, silent=True)
-        if isinstance(error, openai.APIConnectionError):
-            # The package's own words say nothing of the cause.
-            return self._no_connection(error.__cause__ or error, answered_before)
-        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError):
-            return self._no_connection(error, answered_before)
+        if isinstance(cause, httpx2.ReadTimeout | httpx2.WriteTimeout):
+            text = (
+                f"no reply from {self._shown_url} for {self._timeout:g} s; set model.timeout_seconds higher"
+            )
+            return CallError(CallFailed(text), again=True, silent=True)
+        connection = openai.APIConnectionError | httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError
+        if isinstance(error, connection):
+            return self._no_connection(cause, answered_before)
         if isinstance(error, openai.APIStatusError):
             told = error.body if error.body is not None else ""
-            return self._status(error.status_code, told, error.response.headers, waited.call.whom)
+            return self._status(error.status_code, told, error.response.headers, what)
         if isinstance(error, openai.APIError):
-            return self._error_in_answer(error.body or error.message, waited.call.whom)
+            return self._error_in_answer(error.body or error.message, what)
         if isinstance(error, MalformedResponse):
             return CallError(CallFailed(f"{self._shown_url} {self._clean(str(error))}"), again=error.again)
         if isinstance(error, EndpointError):
@@ -176,26 +142,21 @@ class ErrorMapping:
         code = mapping(error).get("code")
         status = int(code) if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)) else 0
         said = self._clean(_message(error)) or "no reason given"
-        if status in {401, 402, 403, 404, 429} or _says_out_of_credit(429, error) or _is_loading(503, error):
-            return self._status(
-                status or (429 if _says_out_of_credit(429, error) else 503), error, _NO_HEADERS, what
-            )
+        if status in {401, 402, 403, 404, *_BUSY} or is_out_of_credit(error):
+            return self._status(status or 402, error, _NO_HEADERS, what)
         return CallError(CallFailed(f"{self._shown_url} cut its reply short: {said}"), again=True)
 
     def _status(self, status: int, told: object, headers: Mapping[str, str], what: str) -> CallError:
         if 300 <= status < 400:
             return CallError(self._redirect(status, headers.get("location") or ""))
         said = self._clean(_message(told)) or "no reason given"
-        if _says_out_of_credit(status, told):
+        if status == 402 or is_out_of_credit(told):
             return CallError(
                 OutOfCredit(
                     f"{self._shown_url}: the account has no credit left ({status}): {said}. Paid replies are "
                     "kept: add credit, or set another model.base_url, and run again"
                 )
             )
-        if _is_loading(status, told):
-            error = EndpointDown(f"{self._shown_url} is still loading {what} ({status}): {said}")
-            return CallError(error, again=True, wait=_loading_wait(told, headers), loading=True)
         if status in {401, 403}:
             text = f"{self._shown_url} rejects the key in ${self._address.variable} ({status}): {said}"
             return CallError(EndpointError(text))
@@ -205,12 +166,8 @@ class ErrorMapping:
                 mend = "set model.name to the name of the deployment, model.base_url or model.api_version"
             text = f"{self._shown_url} has no {what}, or the URL is wrong (404): {said}"
             return CallError(EndpointError(f"{text}; {mend}"))
-        if status == 429:
-            return self._rate_limited(said, headers)
-        if status in _PASSING or status >= 500:
-            wait = retry_after(headers)
-            failed = CallFailed(f"{self._shown_url} answered {status}: {said}")
-            return CallError(failed, wait is None or wait <= LONGEST_WAIT, wait)
+        if status in _BUSY or status in _PASSING or status >= 500:
+            return self._passing(status, said, retry_after(headers))
         text = f"{self._shown_url} rejected the request ({status}): {said}"
         return CallError(RefusedWith(text, status, self._clean(_message(told))))
 
@@ -226,20 +183,14 @@ class ErrorMapping:
             f"that texts go nowhere else: set model.base_url or {BASE_URL} to the final address"
         )
 
-    def _rate_limited(self, said: str, headers: Mapping[str, str]) -> CallError:
-        wait = retry_after(headers)
-        if wait is None:
-            left = headers.get("x-ratelimit-remaining-requests")
-            exhausted = "requests" if left is not None and left.strip() in {"0", "0.0"} else "tokens"
-            wait = duration(headers.get(f"x-ratelimit-reset-{exhausted}"))
+    def _passing(self, status: int, said: str, wait: float | None) -> CallError:
+        """An error that waiting may mend; an endpoint that asks to wait for very long ends the run."""
         if wait is not None and wait > LONGEST_WAIT:
-            text = (
-                f"{self._shown_url} has reached its rate limit for {wait_words(wait)} (429): {said}. "
-                "Finished work is kept: run again then"
-            )
-            return CallError(EndpointError(text), too_many=True, wait=wait)
-        failed = CallFailed(f"{self._shown_url} answered 429: {said}")
-        return CallError(failed, again=True, wait=wait, too_many=True)
+            state = "has reached its rate limit" if status == 429 else "cannot be used"
+            text = f"{self._shown_url} {state} for {wait_words(wait)} ({status}): {said}"
+            return CallError(EndpointError(f"{text}. Finished work is kept: run again then"))
+        failed = CallFailed(f"{self._shown_url} answered {status}: {said}")
+        return CallError(failed, again=True, wait=wait, busy=status in _BUSY)
 
 
 class RefusedWith(Refused):
@@ -252,31 +203,9 @@ class RefusedWith(Refused):
 
 
 def is_out_of_credit(told: object) -> bool:
-    """Whether an error, as its body or as a text, says that the account has no money left."""
+    """Whether the body of an error says that the account has no money left."""
     error = mapping(told)
-    names = (str(error.get(key) or "") for key in ("code", "type", "error_type", "status"))
-    *codes, said = (_OTHER_BUDGETS.sub("", one) for one in (*names, _message(told)))
-    return any(map(_BROKE_CODE.search, (*codes, said))) or bool(_BROKE.search(said))
-
-
-def _says_out_of_credit(status: int, told: object) -> bool:
-    return status == 402 or (status in _OF_MONEY and is_out_of_credit(told))
-
-
-def _is_loading(status: int, told: object) -> bool:
-    if status not in _MAY_LOAD:
-        return False
-    said = _message(told)
-    return "estimated_time" in mapping(told) or bool(_LOADING.search(said) and not _NOT_LOADED.search(said))
-
-
-def _loading_wait(told: object, headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server which is loading asks to wait, of those in which it may be ready."""
-    wait = retry_after(headers)
-    if wait is None:
-        guess = mapping(told).get("estimated_time")
-        wait = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
-    return wait if wait is not None and 0 <= wait <= LONGEST_WAIT else None
+    return not _NO_CREDIT.isdisjoint({str(error.get("code")), str(error.get("type"))})
 
 
 def _message(told: object) -> str:

@@ -3,10 +3,10 @@
 import json
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 from openai import APIConnectionError, AsyncAzureOpenAI, AsyncOpenAI, Omit
@@ -23,12 +23,14 @@ from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     mapping,
 )
 
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
+
 #: Where chat requests go.
 CHATS = "/chat/completions"
 _SHOWN = 400
-#: Characters between two looks at whether a reply repeats itself, and what may be the end of a record, at
-#: which it is looked at anyway.
-_LOOK_EVERY, _ENDS = 500, frozenset("})")
+#: Characters between two looks at whether a reply repeats itself.
+_LOOK_EVERY = 500
 
 
 @dataclass(slots=True)
@@ -41,10 +43,10 @@ class _Heard:
     looked_at: int = 0
     ended: bool = False
     usage: Mapping[str, Any] = field(default_factory=dict)
-    row_ended: bool = False
+    repeated: bool = False
 
-    def takes(self, event: Mapping[str, Any], listen: Listener | None) -> bool:
-        """Take an event in; return whether there was anything in it."""
+    def take(self, event: Mapping[str, Any], listen: Listener | None) -> None:
+        """Take an event in."""
         self.usage = mapping(event.get("usage")) or self.usage
         choice = first(event.get("choices"))
         delta = content_of(choice.get("delta"))
@@ -55,17 +57,19 @@ class _Heard:
         if delta.text:
             self.content.append(delta.text)
             self.length += len(delta.text)
-            self.row_ended |= not _ENDS.isdisjoint(delta.text)
             if listen:
                 listen(delta.text)
-        return bool(self.hidden or self.content or self.refusal or self.finish)
 
     def repeats(self) -> bool:
-        """Whether what has come so far repeats itself; looked at after each record, and from time to time."""
-        if not self.row_ended and self.length - self.looked_at < _LOOK_EVERY:
+        """Whether what has come so far repeats itself, at two looks one after the other.
+
+        One alone may have met a record that is given twice.
+        """
+        if self.length - self.looked_at < _LOOK_EVERY:
             return False
-        self.looked_at, self.row_ended = self.length, False
-        return is_repetitive("".join(self.content))
+        before, self.looked_at = self.repeated, self.length
+        self.repeated = is_repetitive("".join(self.content))
+        return before and self.repeated
 
     def end_early(self, prompt_tokens: int) -> None:
         """Take what has come for the reply; a piece is about a token, and servers count only at the end."""
@@ -87,10 +91,10 @@ async def stream_reply(
     client: "AsyncOpenAI",
     body: Mapping[str, Any],
     listen: Listener | None,
-    heard: Callable[[], None],
-    prompt_tokens: int = 0,
-) -> "Sent":
-    """Return the body of a reply that came piece by piece, as that of a whole one, and its headers.
+    prompt_tokens: int,
+    tries: "Tries",
+) -> bytes:
+    """Return the body of a reply that came piece by piece, as that of a whole one.
 
     A reply that repeats itself is ended: the connection is closed, which makes servers stop writing.
 
@@ -98,8 +102,8 @@ async def stream_reply(
         client: the client of the endpoint.
         body: the request.
         listen: hears the text of each piece.
-        heard: is told of each piece, also of hidden reasoning; that a reply has begun is none.
         prompt_tokens: of the request, for the account of a reply that is ended.
+        tries: is told how many pieces came, of which each is about a token.
 
     Raises:
         openai.OpenAIError: the endpoint does not answer, or breaks off.
@@ -112,16 +116,15 @@ async def stream_reply(
     # Plain JSON: to make typed objects of the pieces takes longer than all else.
     stream = await client.post(CHATS, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
     async with stream:
-        headers = stream.response.headers
-        if "json" in headers.get("content-type", ""):
+        if "json" in stream.response.headers.get("content-type", ""):
             # Some servers do not know streams, and do not say so.
-            return await stream.response.aread(), headers
+            return await stream.response.aread()
         try:
             async for event in stream:
                 if told.ended:
                     continue
-                if told.takes(mapping(event), listen):
-                    heard()
+                told.take(mapping(event), listen)
+                tries.written = len(told.content)
                 if told.repeats():
                     told.end_early(prompt_tokens)
                     # Read on to the error: a stream left in its middle is left to the garbage collector.
@@ -132,13 +135,13 @@ async def stream_reply(
         except (ValueError, RecursionError) as problem:
             shown = str(getattr(problem, "doc", ""))[:_SHOWN].strip()
             raise MalformedResponse(f"sent no usable JSON: {shown or 'an empty event'}") from None
-    return json.dumps(told.answer()).encode(), headers
+    return json.dumps(told.answer()).encode()
 
 
-#: The body of an answer and its headers.
-Sent = tuple[bytes, Mapping[str, str]]
 #: Seconds for which a connection stays open that nobody uses.
 _KEPT = 5.0
+#: Most seconds in which a connection is to be made.
+_CONNECTING = 30.0
 _ONE = httpx2.Limits(max_connections=1, keepalive_expiry=_KEPT)
 #: Bytes of an answer; one that goes on is given up.
 MOST_BYTES = 32_000_000
@@ -160,13 +163,13 @@ class Clients:
     Args:
         options: how to call the endpoint.
         address: gives the key at each request.
-        connecting: seconds in which a connection is to be made; then no request has a limit here.
+        timeout: seconds for which the endpoint may be silent.
     """
 
-    def __init__(self, options: ClientOptions, address: Address, connecting: float) -> None:
+    def __init__(self, options: ClientOptions, address: Address, timeout: float) -> None:
         self._options = options
         self._address = address
-        self._timeout = httpx2.Timeout(None, connect=connecting)
+        self._timeout = httpx2.Timeout(timeout, connect=min(timeout, _CONNECTING), pool=None)
         self._certificates = httpx2.create_ssl_context()
         self._idle: deque[tuple[AsyncOpenAI, float]] = deque()
         # A proxy that cannot be used is told here, before anything is sent.
@@ -212,7 +215,7 @@ class Clients:
         return self._address.key()
 
 
-async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> Sent:
+async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> bytes:
     """Return the answer to a JSON body as it came: to make typed objects of it takes longer than the call.
 
     Raises:
@@ -220,7 +223,7 @@ async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> Sent:
         MalformedResponse: it has more bytes than an answer may have.
     """
     answer = await client.post(path, cast_to=httpx2.Response, body=dict(body))
-    return answer.content, answer.headers
+    return answer.content
 
 
 class Raw(Protocol):
@@ -231,9 +234,9 @@ class Raw(Protocol):
         """As it came."""
 
 
-def body_and_headers(answer: Raw) -> Sent:
-    """Return the body and the headers of an answer."""
-    return answer.http_response.content, answer.http_response.headers
+def body_of(answer: Raw) -> bytes:
+    """Return the body of an answer."""
+    return answer.http_response.content
 
 
 async def _limit_body(response: httpx2.Response) -> None:

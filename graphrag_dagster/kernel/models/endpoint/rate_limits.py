@@ -2,19 +2,16 @@
 
 The window opens by one call a round of answers and halves when the endpoint says that there are too many
 (429) or answers none in time; up to the place of the last halving it opens faster. Rates are buckets that
-refill steadily and hold a second's worth, so that no minute sees more than it may. Both learn from what the
-endpoint reports.
+refill steadily and hold a second's worth, so that no minute sees more than it may.
 """
 
 import asyncio
 import math
-import re
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Protocol
 
 #: Seconds that an endpoint may ask to wait; what asks for more has no more to give, and waiting hides that.
 LONGEST_WAIT = 600.0
@@ -23,11 +20,7 @@ _DAY = 86_400.0
 _FOR_EVER = 365 * _DAY
 #: Seconds' worth of a rate that may be sent at once.
 _BURST = 1.0
-#: Share of a rate that the endpoint states which is used: its clock is not ours.
-_OF_STATED = 0.98
 _NEAR = 0.9
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(slots=True)
@@ -46,17 +39,6 @@ class Bucket:
         self.level = self._capacity()
         self._clock = clock
         self._at = clock()
-
-    def resume(self, level: float, at: float) -> None:
-        """Go on from the level that was there at a time."""
-        self.level, self._at = level, min(at, self._clock())
-        self._refill()
-
-    def limit(self, per_minute: float | None) -> None:
-        """Change the rate; what is used up stays used up."""
-        self._refill()
-        self.per_minute = per_minute
-        self.level = min(self.level, self._capacity())
 
     def wait(self, amount: float) -> float:
         """Return the seconds until ``amount`` can be taken; more than a bucket holds waits for a full one."""
@@ -80,20 +62,6 @@ class Bucket:
         self._at = now
 
 
-class RateStore(Protocol):
-    """Rates that several processes share."""
-
-    async def draw(self, calls: Sequence[int]) -> tuple[int, float]:
-        """Take the room of the first calls that there is room for, which have so many tokens each.
-
-        Returns:
-            Their number, and the seconds until there is room for the next.
-        """
-
-    def give_back(self, tokens: int, requests: int = 0) -> None:
-        """Give back what was not needed; a negative number takes more."""
-
-
 class Limits:
     """The limits of one model behind one endpoint, shared by all that call it.
 
@@ -105,9 +73,6 @@ class Limits:
         requests: a minute; None does not limit.
         tokens: a minute; None does not limit.
         clock: seconds, as the clock of the loop counts them.
-
-    Attributes:
-        shared: what other processes leave of the rates; None: they are this process's own.
     """
 
     def __init__(
@@ -123,14 +88,11 @@ class Limits:
         self._last_cut = float(concurrency)
         self._cut_at = 0.0
         self._set = (requests, tokens)
-        self.requests = Bucket(requests, clock)
-        self.tokens = Bucket(tokens, clock)
+        self.requests, self.tokens = Bucket(requests, clock), Bucket(tokens, clock)
         self.in_flight = 0
         self._not_before = 0.0
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self.shared: RateStore | None = None
-        self._drawing: asyncio.Task[None] | None = None
 
     def configure(self, concurrency: int, requests: int | None, tokens: int | None) -> None:
         """Take over other settings; what was learned stays."""
@@ -138,8 +100,7 @@ class Limits:
             self._most, self._window, self._last_cut = concurrency, float(concurrency), float(concurrency)
         if (requests, tokens) != self._set:
             self._set = (requests, tokens)
-            self.requests.limit(requests)
-            self.tokens.limit(tokens)
+            self.requests, self.tokens = Bucket(requests, self._clock), Bucket(tokens, self._clock)
 
     @property
     def window(self) -> int:
@@ -167,8 +128,6 @@ class Limits:
         self.in_flight -= 1
         if used is not None:
             self.tokens.take(used - ticket.tokens)
-            if self.shared and used != ticket.tokens:
-                self.shared.give_back(ticket.tokens - used)
         self._admit()
 
     def on_answer(self) -> None:
@@ -177,13 +136,7 @@ class Limits:
             step = 1.0 if self._window < _NEAR * self._last_cut else 1.0 / self._window
             self._window = min(self._window + step, float(self._most))
 
-    def on_rate_limit(self, ticket: Ticket, wait: float | None) -> None:
-        """Halve the window, once for all calls that were in flight together, and wait as asked."""
-        self.on_timeout(ticket)
-        if wait is not None:
-            self.pause(wait)
-
-    def on_timeout(self, ticket: Ticket) -> None:
+    def on_overload(self, ticket: Ticket) -> None:
         """Halve the window, once for all calls that were in flight together: fewer are answered sooner."""
         if ticket.begun >= self._cut_at:
             self._last_cut = self._window
@@ -191,21 +144,8 @@ class Limits:
             self._cut_at = self._clock()
 
     def pause(self, seconds: float) -> None:
-        """Begin no call for so long; a longer wait than any is for the next call to tell."""
-        if seconds <= LONGEST_WAIT:
-            self._not_before = max(self._not_before, self._clock() + seconds)
-
-    def learn(self, headers: Mapping[str, str]) -> None:
-        """Take over what the ``x-ratelimit-…`` headers say, where no setting says less."""
-        for kind, bucket, own in (("requests", self.requests, 0), ("tokens", self.tokens, 1)):
-            stated = _number(headers.get(f"x-ratelimit-limit-{kind}"))
-            if stated and 0 < stated < math.inf:
-                rate = min(stated * _OF_STATED, self._set[own] or stated)
-                if bucket.per_minute != rate:
-                    bucket.limit(rate)
-            left = _number(headers.get(f"x-ratelimit-remaining-{kind}"))
-            if left is not None and left < 1:
-                self.pause(duration(headers.get(f"x-ratelimit-reset-{kind}")) or 0.0)
+        """Begin no call for so long."""
+        self._not_before = max(self._not_before, self._clock() + seconds)
 
     def _admit(self) -> None:
         while self._waiting:
@@ -219,57 +159,16 @@ class Limits:
             if wait > 0:
                 self._wake_in(wait)
                 return
-            if self.shared:
-                if self._drawing is None or self._drawing.get_loop() is not asyncio.get_running_loop():
-                    self._drawing = asyncio.ensure_future(self._draw(self.shared))
-                return
             self._waiting.popleft()
-            self._let_in(place, tokens)
-
-    def _let_in(self, place: asyncio.Future[None], tokens: int) -> None:
-        self.requests.take(1)
-        self.tokens.take(tokens)
-        self.in_flight += 1
-        place.set_result(None)
-
-    async def _draw(self, shared: RateStore) -> None:
-        """Let those in for whom other processes leave room too."""
-        # The window may have been halved since, below the calls in flight.
-        room = max(self.window - self.in_flight, 0)
-        waiting = [one for one in self._waiting if not one[0].done()][:room]
-        try:
-            count, wait = await shared.draw([tokens for _, tokens in waiting])
-        except Exception as error:
-            for place, _ in waiting:
-                if not place.done():
-                    place.set_exception(error)
-            count, wait = 0, 0.0
-        for place, tokens in waiting[:count]:
-            if place.done() or self.in_flight >= self.window:
-                shared.give_back(tokens, 1)
-            else:
-                self._waiting.remove((place, tokens))
-                self._let_in(place, tokens)
-        self._drawing = None
-        if wait > 0:
-            self._wake_in(wait)
-        else:
-            self._admit()
+            self.requests.take(1)
+            self.tokens.take(tokens)
+            self.in_flight += 1
+            place.set_result(None)
 
     def _wake_in(self, seconds: float) -> None:
         if self._timer:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(seconds, self._admit)
-
-
-def duration(text: str | None) -> float | None:
-    """Return the seconds of ``6m0s``, ``120ms`` or ``1.5``, at most a year; None where there are none."""
-    if not text:
-        return None
-    if (plain := _number(text)) is not None:
-        return _clamp(plain)
-    parts = _PART.findall(text)
-    return _clamp(sum(float(number) * _SECONDS[unit] for number, unit in parts)) if parts else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
 from graphrag_dagster.kernel.models.chat.reply_parsing import storable
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 
 _FORMAT_WORDS = (
     "response_format",

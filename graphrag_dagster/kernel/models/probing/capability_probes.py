@@ -22,6 +22,11 @@ from graphrag_dagster.kernel.models.probing.endpoint_check import (
     some_names,
 )
 
+#: The probe of what reranks, which may be no model at an endpoint.
+RERANKER = "reranker"
+#: The probes of the models that extract, where these are on this machine.
+ENTITY_MODEL, RELATION_MODEL = "entity model", "relation model"
+
 Outcome = Literal["works", "fallback", "fails", "skipped"]
 _CUT_AT = 5
 _TOKENS_OVER = 2
@@ -29,7 +34,7 @@ _CHARACTERS_PER_TOKEN = 4
 _WORD = re.compile(r"[^\W\d_]+")
 _HERE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
 _UNREACHED = re.compile(r"cannot reach|no reply from|did not answer|refused", re.IGNORECASE)
-_LOADING = "still loading"
+_BUSY = " answered 503: "
 _WAYS_OF_SILENCE: dict[Silence, str] = {
     "not needed": "nothing",
     "template": "chat_template_kwargs",
@@ -219,8 +224,8 @@ def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) ->
 
 def _start_advice(model: OpenAIChatModel, error: str) -> str:
     """Advice on what to start, or to wait for, if a server does not answer."""
-    if _LOADING in error:
-        return "the server is running and loads its model: run doctor again when it has loaded"
+    if _BUSY in error:
+        return "the server is running, and busy or loading its model: run doctor again later"
     parts = urlsplit(model.connection.shown_url)
     if not _UNREACHED.search(error):
         return ""

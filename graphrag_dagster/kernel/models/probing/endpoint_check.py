@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 from weakref import WeakKeyDictionary
@@ -23,8 +22,6 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
 
 ReplyFormat = Literal["json_schema", "json_object", "text"]
 REPLY_FORMATS: tuple[ReplyFormat, ...] = get_args(ReplyFormat)
@@ -82,7 +79,6 @@ async def check_endpoint(model: OpenAIChatModel, known: CapabilityStore) -> Capa
 
 async def _check_once(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
     url, shown = model.connection.url, model.connection.shown_url
-    cached_pace(model, known)
     before = capabilities_of(url, model.name)
     if (kept := known.get(shown, model.name)) is not None:
         # What this process has learned itself is newer.
@@ -104,20 +100,7 @@ async def _check_once(model: OpenAIChatModel, known: CapabilityStore) -> Capabil
         raise kind(f"{unusable_message(model, attempts)}{await _other_models(model)}")
     found = capabilities_of(url, model.name)
     known.put(shown, model.name, found)
-    cache_pace(model, known)
     return found
-
-
-def cached_pace(model: OpenAIChatModel, known: CapabilityStore) -> None:
-    """Take over how fast a model was the last time, where this process knows nothing newer."""
-    if model.connection.pace.seconds_per_token is None:
-        model.connection.pace.seconds_per_token = known.get_pace(model.connection.shown_url, model.name)
-
-
-def cache_pace(model: OpenAIChatModel, known: CapabilityStore) -> None:
-    """Keep how fast a model is, where that is known."""
-    if (seconds := model.connection.pace.seconds_per_token) is not None:
-        known.put_pace(model.connection.shown_url, model.name, seconds)
 
 
 async def find_request_form(model: OpenAIChatModel) -> list[ProbeAttempt]:
@@ -187,10 +170,10 @@ def unusable_message(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> st
     )
 
 
-async def _models(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
-    from graphrag_dagster.kernel.models.endpoint.openai_client import body_and_headers
+async def _models(client: "AsyncOpenAI") -> bytes:
+    from graphrag_dagster.kernel.models.endpoint.openai_client import body_of
 
-    return body_and_headers(await client.models.with_raw_response.list())
+    return body_of(await client.models.with_raw_response.list())
 
 
 async def _attempt(model: OpenAIChatModel, wanted: ReplyFormat) -> ProbeAttempt:

@@ -6,10 +6,11 @@ from typing import Any
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.catalogue.registry import answers_are_quotes
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
 from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.storage.queries import Query
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 from graphrag_dagster.kernel.text.evidence import Evidence
 from graphrag_dagster.kernel.text.marked_words import in_bold
 from graphrag_dagster.kernel.text.markup_spans import Span

@@ -4,15 +4,16 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from graphrag_dagster.kernel.questions.citations import canonical_citations, parse_citations
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Source, Statement
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, Provenance
 from graphrag_dagster.kernel.questions.context.index_background import Support
-from graphrag_dagster.kernel.questions.statement_reading import share_of_numbers
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
-from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Layout, Quote, Usage
+from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Layout, Quote
+from graphrag_dagster.kernel.text.citations import canonical_citations, parse_citations
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.kernel.text.statement_reading import share_of_numbers
 
 _MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\](?:[ \t]*\[Data: [^\[\]]*\])*)")
 _KNOWLEDGE = re.compile(r"\[LLM:\s?verify\]", re.IGNORECASE)

@@ -9,14 +9,14 @@ from math import fsum
 
 import polars as pl
 
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.answer import ContextUse
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, Provenance, sentences_naming
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence, RowsById
-from graphrag_dagster.kernel.questions.report_citations import without_citations
 from graphrag_dagster.kernel.tables import COMMUNITY_MEMBERS
+from graphrag_dagster.kernel.tasks.report_citations import without_citations
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
+from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 

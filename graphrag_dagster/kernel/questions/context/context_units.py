@@ -10,11 +10,11 @@ from typing import Literal, Protocol
 import polars as pl
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.questions.citations import Citation, ContextKind
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence
 from graphrag_dagster.kernel.tables import DOCUMENTS, TEXT_CHUNKS, Table
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
+from graphrag_dagster.kernel.text.citations import Citation, ContextKind
 from graphrag_dagster.kernel.text.folding import fold
 from graphrag_dagster.kernel.text.markup_spans import Span
 

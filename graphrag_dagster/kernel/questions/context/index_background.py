@@ -7,16 +7,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.kernel.common.stable_values import cosines
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, RowsById
 from graphrag_dagster.kernel.questions.scope.course_of_time import own_days
-from graphrag_dagster.kernel.questions.statement_reading import is_stated_in
-from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
-from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
+from graphrag_dagster.kernel.storage.index_cache import load_or_build
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
-from graphrag_dagster.kernel.tasks.task_ports import Quote, Usage
+from graphrag_dagster.kernel.tasks.support_by_words import JudgeByWords
+from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase, phrases
 from graphrag_dagster.kernel.text.markup_spans import Span, code_blocks
+from graphrag_dagster.kernel.text.statement_reading import is_stated_in
 from graphrag_dagster.kernel.text.text_similarity import stems
 
 _MOST_PHRASES = 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Protoco
 
 import polars as pl
 
-from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, Words, imported_row, triple_of
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.retrieval.index_cache import Shelf
+    from graphrag_dagster.kernel.storage.index_cache import Shelf
+    from graphrag_dagster.kernel.storage.queries import Query, QueryRows
     from graphrag_dagster.kernel.tables import Table
     from graphrag_dagster.kernel.tasks.task_ports import Quote
 
@@ -24,41 +23,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 100
 #: Longest path of variable length, in relationships.
 LONGEST_PATH = 4
-
-
-class QueryError(QuestionError):
-    """A query that was refused, failed or reached a limit; the message is the database's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A query and its meaning in words.
-
-    Attributes:
-        template: name of its template; None if a model wrote it.
-        reading: how the question was interpreted.
-        sql: one select statement.
-        parameters: values of its ``$names``.
-    """
-
-    template: str | None
-    reading: str
-    sql: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def display_text(self) -> str:
-        """The query for display, with its parameters as a comment in the last line."""
-        parameters = json.dumps(self.parameters, ensure_ascii=False)
-        return f"{self.sql}\n-- {parameters}" if self.parameters else self.sql
-
-
-@dataclass(frozen=True, slots=True)
-class QueryRows:
-    """The first rows of a query result by column; ``more``: whether there are others."""
-
-    rows: tuple[Mapping[str, Any], ...]
-    more: bool = False
 
 
 class Queries(Protocol):

@@ -13,8 +13,8 @@ from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, Texts, W
 from graphrag_dagster.kernel.documents.document_metadata import name_parts, with_spaces
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.favoured_documents import DocumentNames, names_of
-from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
 from graphrag_dagster.kernel.retrieval.search_words import words
+from graphrag_dagster.kernel.storage.index_cache import load_or_build
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
 from graphrag_dagster.kernel.text.folding import fold
 from graphrag_dagster.kernel.text.periods import MONTHS

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from graphrag_dagster.kernel.documents.document_metadata import name_parts, with_spaces
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.document_codes import clues_among, code_clues
 from graphrag_dagster.kernel.questions.scope.document_names import (
@@ -35,7 +36,6 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
 )
 from graphrag_dagster.kernel.questions.scope.question_periods import period_clues
 from graphrag_dagster.kernel.questions.scope.question_words import QuestionWords
-from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import DOCUMENTS, FILED
 from graphrag_dagster.kernel.text.folding import fold

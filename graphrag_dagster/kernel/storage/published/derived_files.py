@@ -18,7 +18,7 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.common.atomic_files import delete_written
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.retrieval.index_cache import FORMAT as SEARCHED_FORMAT
+from graphrag_dagster.kernel.storage.index_cache import FORMAT as SEARCHED_FORMAT
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DERIVED,
     Published,
@@ -174,7 +174,7 @@ _DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class SnapshotShelf:
-    """A :class:`~graphrag_dagster.kernel.retrieval.index_cache.Shelf` beside a snapshot, deleted with it.
+    """A :class:`~graphrag_dagster.kernel.storage.index_cache.Shelf` beside a snapshot, deleted with it.
 
     Attributes:
         warehouse: the warehouse.

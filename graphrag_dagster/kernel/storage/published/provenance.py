@@ -13,7 +13,7 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.registry import engines, local_model_versions, result_libraries, tasks
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redacted_settings
-from graphrag_dagster.kernel.tasks.prompts import all_prompts
+from graphrag_dagster.kernel.text.prompts import all_prompts
 
 _NO_MODEL = "extractive"
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, searched_tables, stages_made
+from graphrag_dagster.kernel.catalogue.registry import searched_tables, stages_made
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.duckdb_access import (
     UNLOGGED,
@@ -30,6 +30,7 @@ from graphrag_dagster.kernel.storage.published.provenance import Accounts
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, unlocked_copy
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus, qualified
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 #: Largest share of free blocks in a file that is copied: deleted rows take space in the copy.
 _MOST_FREE = 0.25

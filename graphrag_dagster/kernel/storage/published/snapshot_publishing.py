@@ -14,7 +14,6 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import ObjectStoreError, WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
 from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, cache_derived_files
 from graphrag_dagster.kernel.storage.published.provenance import SnapshotProvenance
@@ -37,6 +36,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _READ_ONLY = 0o444
 

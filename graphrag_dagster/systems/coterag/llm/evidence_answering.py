@@ -8,7 +8,6 @@ from pydantic import BaseModel, model_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
     first_value,
@@ -17,8 +16,9 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.questions.citations import ContextKind, canonical_citations
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text.citations import ContextKind, canonical_citations
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.coterag.tasks import (
     EvidenceAnswer,
     Route,

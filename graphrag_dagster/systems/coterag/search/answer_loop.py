@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote, Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.coterag.search.coterag_retrieval import (
     QuestionSimilarities,

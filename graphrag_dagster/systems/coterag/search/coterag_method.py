@@ -13,8 +13,8 @@ from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Conte
 from graphrag_dagster.kernel.questions.context.citing import cite
 from graphrag_dagster.kernel.questions.context.context_rows import quotes_stating
 from graphrag_dagster.kernel.questions.context.context_units import Provenance, RecordKind, spans_of
+from graphrag_dagster.kernel.questions.finding import with_history, without_favour
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
-from graphrag_dagster.kernel.retrieval.finding import with_history, without_favour
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.coterag.search.answer_loop import (
@@ -32,8 +32,8 @@ from graphrag_dagster.systems.graphrag.api import finish_answer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphrag_dagster.kernel.questions.citations import ContextKind
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+    from graphrag_dagster.kernel.text.citations import ContextKind
     from graphrag_dagster.systems.coterag.search.answer_loop import EvidenceContext, Part
     from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragSnapshot
     from graphrag_dagster.systems.coterag.search.path_traversal import Trace

@@ -8,13 +8,13 @@ from dataclasses import replace
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
-from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.kernel.questions.context.answer import OWN_CONTEXT, Answer, Call, ContextUse, Source
 from graphrag_dagster.kernel.questions.context.citing import uncited
 from graphrag_dagster.kernel.questions.context.context_units import row_text
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
 from graphrag_dagster.kernel.tasks.answering_ports import WrittenContext
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
+from graphrag_dagster.kernel.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.kernel.text.evidence import Written
 from graphrag_dagster.systems.coterag.tasks import CONTEXT_WRITER
 from graphrag_dagster.systems.graphrag.api import ANSWERER, HEADERS

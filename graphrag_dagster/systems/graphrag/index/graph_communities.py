@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 import polars as pl
 from pydantic import Field
 
-from graphrag_dagster.apps.interchange.settings import ImportSettings
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import (
@@ -23,6 +23,7 @@ from graphrag_dagster.kernel.graph.undirected_graph import Network, whole_graph
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tables import (
     CLUSTERING_STATE,
     COLD_START_EDGES,
@@ -209,7 +210,7 @@ def adopt_communities(
     Returns:
         None where none came, or communities are found anew.
     """
-    if not run.settings.makes("imports") or run.settings.section(ImportSettings).communities != "kept":
+    if not _are_kept("communities", run.settings):
         return None
     with run.warehouse.reading(run.corpus) as reader:
         communities = reader.read(IMPORTED_COMMUNITIES)
@@ -219,6 +220,11 @@ def adopt_communities(
     return adopt_hierarchy(communities, declared, entities, relationships)
 
 
+def _are_kept(what: str, settings: CorpusSettings) -> bool:
+    """Whether what came with a graph stays: by the section ``imports``, which the importer declares."""
+    return settings.makes("imports") and attrgetter(f"imports.{what}")(settings) == "kept"
+
+
 def adopted_reports_of(
     run: StepRun, entities: pl.DataFrame, relationships: pl.DataFrame
 ) -> Mapping[str, AdoptedReport]:
@@ -226,7 +232,7 @@ def adopted_reports_of(
 
     See :func:`adopt_communities` for what is given.
     """
-    if run.settings.section(ImportSettings).reports != "kept":
+    if not _are_kept("reports", run.settings):
         return {}
     if (kept := adopt_communities(run, entities, relationships)) is None:
         return {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.catalogue.tasks import SUPPORT_JUDGE
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag import tasks
 from graphrag_dagster.systems.graphrag.settings import (
     ClaimSettings,
@@ -145,7 +145,7 @@ def rater(session: TaskProvider) -> ReportRater:
 def support_judge(session: TaskProvider) -> SupportJudge:
     """Judge of whether words support statements; without a usable reply it judges by words."""
     from graphrag_dagster.kernel.models.local_embedders import shared_static
-    from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
+    from graphrag_dagster.kernel.tasks.support_by_words import JudgeByWords
     from graphrag_dagster.systems.graphrag.llm.judges import LlmSupportJudge
 
     limit = session.reply_limit(SUPPORT_JUDGE)

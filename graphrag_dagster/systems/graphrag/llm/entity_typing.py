@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, with_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 
 #: Most names in a call, and most characters of the texts that they stand in, unless one is longer by itself.
 MOST_NAMES, MOST_CHARACTERS = 24, 8_000

@@ -9,7 +9,6 @@ from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
@@ -19,7 +18,6 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.questions.citations import canonical_citations
 from graphrag_dagster.kernel.tasks.answering_ports import (
     HIGHEST_RATING,
     BatchRatings,
@@ -28,6 +26,8 @@ from graphrag_dagster.kernel.tasks.answering_ports import (
     Rating,
 )
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text.citations import canonical_citations
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import read_score
 
 _NAMES = {

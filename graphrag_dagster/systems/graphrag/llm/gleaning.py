@@ -22,12 +22,12 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatReply,
     ChatRequest,
     Message,
+    Usage,
     collect_reused_replies,
 )
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.structured_output import CachedReply, UnusableReply, UsableReply, ask
 from graphrag_dagster.kernel.models.chat.yes_no import YesNo
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.llm.extraction_records import RecordType
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import Copies

@@ -6,14 +6,13 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
-from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Usage
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words, with_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePair, Ruling
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 #: Most pairs in a call.

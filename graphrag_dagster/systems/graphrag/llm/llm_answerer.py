@@ -10,12 +10,6 @@ from pydantic import BaseModel, field_validator, model_validator
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.prompt_templates import (
-    Prompt,
-    PromptSource,
-    enclose,
-    enclosed_conversation,
-)
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
@@ -24,15 +18,22 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import AnswerShape, PointsShape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, UsableReply, ask
-from graphrag_dagster.kernel.questions.citations import (
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
+from graphrag_dagster.kernel.text.citations import (
     ContextKind,
     canonical_citations,
     ends_in_citation,
     parse_citations,
     rewrite_citations,
 )
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer, Turn
+from graphrag_dagster.kernel.text.prompt_templates import (
+    Prompt,
+    PromptSource,
+    Turn,
+    enclose,
+    enclosed_conversation,
+)
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import Replies
 
 _REPORTS = MappingProxyType(

@@ -8,7 +8,6 @@ from typing import Literal, TypedDict, Unpack
 from pydantic import BaseModel
 
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
-from graphrag_dagster.kernel.models.call_estimates import reply_tokens
 from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatModel,
     ChatRequest,
@@ -16,7 +15,6 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     collect_reused_replies,
 )
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_largest_first
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt, PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_schemas import (
     ClaimsShape,
     GraphShape,
@@ -36,6 +34,8 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     UnitExtraction,
     UnitState,
 )
+from graphrag_dagster.kernel.text.prompt_templates import Prompt, PromptSource, enclose
+from graphrag_dagster.systems.graphrag.llm.extraction_lengths import reply_tokens
 from graphrag_dagster.systems.graphrag.llm.extraction_records import RecordType
 from graphrag_dagster.systems.graphrag.llm.gleaning import (
     Build,

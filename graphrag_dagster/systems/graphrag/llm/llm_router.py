@@ -8,10 +8,6 @@ from pydantic import BaseModel, model_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.prompt_templates import (
-    PromptSource,
-    enclose,
-)
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
     first_value,
@@ -21,6 +17,10 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
+from graphrag_dagster.kernel.text.prompt_templates import (
+    PromptSource,
+    enclose,
+)
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _LONGEST_REASON = 300

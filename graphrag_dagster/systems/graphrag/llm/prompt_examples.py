@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_dagster.kernel.graph.graph_labels import RELATED_TO
-from graphrag_dagster.kernel.models.chat.prompt_templates import escape
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_placeholder
 from graphrag_dagster.kernel.tasks.example_schemas import ClaimExample, ExampleRelationship, GraphExample
+from graphrag_dagster.kernel.text.prompt_templates import escape
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.llm.record_parsing import COMPLETE, FIELD, RECORD, RawRecord, RawReply
 

@@ -8,7 +8,6 @@ from pydantic import BaseModel, model_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose, enclosed_conversation
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
     first_value,
@@ -18,10 +17,10 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.questions.citations import rewrite_citations
-from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, WrittenContext, WrittenQuery
-from graphrag_dagster.kernel.tasks.task_ports import Turn
+from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK
+from graphrag_dagster.kernel.text.citations import rewrite_citations
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, Turn, enclose, enclosed_conversation
 
 Language: TypeAlias = Literal["sql", "cypher"]
 

@@ -7,22 +7,26 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, collect_reused_replies
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    ChatModel,
+    ChatRequest,
+    Usage,
+    collect_reused_replies,
+)
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_largest_first
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import with_normalised_keys
 from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape, ReportShape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
-from graphrag_dagster.kernel.questions.citations import canonical_citations, parse_citations
 from graphrag_dagster.kernel.tasks.task_ports import (
     DescriptionGroup,
     Finding,
     MergedDescription,
     ReportRequest,
     ReportWriter,
-    Usage,
     WrittenReport,
 )
+from graphrag_dagster.kernel.text.citations import canonical_citations, parse_citations
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 
 _APOLOGY = re.compile(

@@ -13,7 +13,6 @@ import polars as pl
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.lazy_values import Deferred, once
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.questions.report_citations import References, without_citations
 from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
     CONTEXT_NODES,
@@ -23,6 +22,7 @@ from graphrag_dagster.kernel.tables import (
     TEXT_CHUNKS,
     Tables,
 )
+from graphrag_dagster.kernel.tasks.report_citations import References, without_citations
 from graphrag_dagster.kernel.tasks.task_ports import (
     RecordKind,
     ReportRequest,

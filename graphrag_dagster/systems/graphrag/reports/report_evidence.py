@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.lineage.resolved_names import Resolved
 from graphrag_dagster.kernel.tables import (
     ALIASES,
     ENTITIES,
@@ -24,7 +25,6 @@ from graphrag_dagster.kernel.tasks.task_ports import Quote, RecordKind, Supporti
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
-from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved
 
 _UNITS_AT_ONCE = 2_000
 

@@ -17,6 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from graphrag_dagster.kernel.lineage.resolved_names import Resolved
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.tables import (
     ALIASES,
     COMMUNITIES,
@@ -31,10 +33,9 @@ from graphrag_dagster.kernel.tables import (
     Tables,
 )
 from graphrag_dagster.kernel.tasks.answering_ports import rating_of
-from graphrag_dagster.kernel.tasks.task_ports import Finding, RecordKind, Usage, WrittenReport
+from graphrag_dagster.kernel.tasks.task_ports import Finding, RecordKind, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.context_node_section import Attached
 from graphrag_dagster.systems.graphrag.reports.report_context import Elements, PackedContext
-from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved
 
 #: The tables that reports are written from.
 WRITTEN_FROM = (

@@ -7,10 +7,11 @@ from functools import cache
 import polars as pl
 from pydantic import TypeAdapter
 
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply
 from graphrag_dagster.kernel.pipeline.shard_workers import Work
 from graphrag_dagster.kernel.pipeline.shards import Shards
-from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, Usage, WrittenReport
+from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.llm.summarization import LlmReportWriter
 from graphrag_dagster.systems.graphrag.reports.report_reuse import report_as_json, report_from_json

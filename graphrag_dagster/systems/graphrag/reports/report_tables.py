@@ -6,12 +6,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from graphrag_dagster.kernel.questions.report_citations import (
-    Reference,
-    References,
-    references_cited_elsewhere,
-    without_citations,
-)
 from graphrag_dagster.kernel.tables import (
     COMMUNITY_REPORTS,
     REPORT_CONTEXT_ROWS,
@@ -20,6 +14,12 @@ from graphrag_dagster.kernel.tables import (
     REPORT_REFERENCES,
     WRITTEN_REPORTS,
     Table,
+)
+from graphrag_dagster.kernel.tasks.report_citations import (
+    Reference,
+    References,
+    references_cited_elsewhere,
+    without_citations,
 )
 from graphrag_dagster.kernel.tasks.task_ports import RecordKind, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext

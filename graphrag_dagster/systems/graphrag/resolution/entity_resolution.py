@@ -12,6 +12,7 @@ from itertools import groupby
 
 import polars as pl
 
+from graphrag_dagster.kernel.lineage.resolved_names import TELL
 from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NameJudge, NamePair, Ruling
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -34,7 +35,7 @@ from graphrag_dagster.systems.graphrag.resolution.name_scopes import (
     places_in_document,
     places_in_documents,
 )
-from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL, Name
+from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 
 #: A document, a name as written there, and its type.
 Spelling = tuple[str, str, str]

@@ -8,6 +8,7 @@ from heapq import nsmallest
 from types import MappingProxyType
 from typing import Final
 
+from graphrag_dagster.kernel.lineage.resolved_names import TELL
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions
 from graphrag_dagster.systems.graphrag.resolution.name_features import (
@@ -17,7 +18,7 @@ from graphrag_dagster.systems.graphrag.resolution.name_features import (
     by_pair,
     definitions,
 )
-from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL, Bearer, Name, split_namesakes
+from graphrag_dagster.systems.graphrag.resolution.namesakes import Bearer, Name, split_namesakes
 
 #: A document, and the number of a sentence in it.
 Place = tuple[str, int]

@@ -26,8 +26,6 @@ _RARE: Final = 0.05
 _LEAST_RARE: Final = 3
 #: Kinds of things that a person is not.
 _SIDES: Final = {"person": "person", "place": "thing", "organisation": "thing"}
-#: What tells namesakes apart at the end of a name.
-TELL: Final = r"\s\([^()]*\)$"
 _QUALIFIED = re.compile(r"(?P<name>.*\S)\s*\((?P<by>[^()]*[^\W\d_][^()]*)\)\s*\Z", re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Instances under the entities that their names resolve to, and explanations of each resolution."""
+"""Checks of resolved names, and the questions that resolution left open."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,45 +6,9 @@ from itertools import combinations
 
 import polars as pl
 
+from graphrag_dagster.kernel.lineage.resolved_names import with_entities
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
-from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL
-
-
-class Resolved:
-    """Tells for names in text units whose they are.
-
-    Args:
-        aliases: ``document_id``, ``name`` and ``entity`` of ``resolution.aliases``.
-        units: ``text_unit_id`` and ``document_id`` of ``corpus.text_chunks``.
-    """
-
-    def __init__(self, aliases: pl.DataFrame, units: pl.DataFrame) -> None:
-        self._aliases = aliases.select("document_id", _name="name", _entity="entity")
-        self._units = units.select("text_unit_id", "document_id")
-
-    def named(self, instances: pl.DataFrame, *columns: str) -> pl.DataFrame:
-        """Return instances with the entities' names in place of theirs; a name of no entity stays as it is.
-
-        Args:
-            instances: with ``text_unit_id``.
-            columns: that hold normalised names.
-        """
-        found = instances.join(self._units, on="text_unit_id", how="left", maintain_order="left")
-        for column in columns:
-            found = (
-                found.join(
-                    self._aliases,
-                    left_on=["document_id", column],
-                    right_on=["document_id", "_name"],
-                    how="left",
-                    maintain_order="left",
-                )
-                .with_columns(pl.coalesce("_entity", column).alias(column))
-                .drop("_entity")
-            )
-        return found.select(instances.columns)
-
 
 _KEY = ["document_id", "name"]
 
@@ -162,59 +126,6 @@ def entities_of(aliases: pl.DataFrame, name: str, documents: pl.Series | None = 
     return entities
 
 
-def with_entities(decisions: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFrame:
-    """Return decisions with ``one_entities`` and ``other_entities``: whose the two names are, and ``moved``.
-
-    ``moved`` is the number of mentions that the rarer of the two has where they were compared.
-
-    Args:
-        decisions: rows of ``resolution.decisions``.
-        aliases: rows of ``resolution.aliases``.
-    """
-    inside = aliases.group_by("document_id", pl.col("surface").alias("_name")).agg(
-        pl.col("entity").unique().sort().alias("_entities"), pl.col("mentions").sum().alias("_mentions")
-    )
-    titles = _entities_by_name(aliases, pl.col("title"))
-    full = pl.concat(
-        [titles, _entities_by_name(aliases, pl.col("full_name")).join(titles, on="_name", how="anti")]
-    )
-    told = decisions.with_row_index("_at")
-    for side in ("one", "other"):
-        of_documents = told.filter(pl.col("document_id").is_not_null()).join(
-            inside, left_on=["document_id", side], right_on=["document_id", "_name"], how="left"
-        )
-        between = told.filter(pl.col("document_id").is_null())
-        known = pl.col(side).is_in(full["_name"].to_list())
-        named = pl.when(known).then(side).otherwise(pl.col(side).str.replace(TELL, ""))
-        of_corpus = between.join(full, left_on=named, right_on="_name", how="left").select(
-            of_documents.columns
-        )
-        told = pl.concat([of_documents, of_corpus]).rename(
-            {"_entities": f"{side}_entities", "_mentions": f"_{side}_mentions"}
-        )
-    moved = pl.min_horizontal("_one_mentions", "_other_mentions").fill_null(0)
-    return told.sort("_at").with_columns(moved=moved).drop("_at", "_one_mentions", "_other_mentions")
-
-
-def decisions_on(decisions: pl.DataFrame, aliases: pl.DataFrame, entity: str) -> pl.DataFrame:
-    """Return the decisions on names of an entity, those first that joined them, which ``joins`` says.
-
-    Args:
-        decisions: rows of ``resolution.decisions``.
-        aliases: rows of ``resolution.aliases``.
-        entity: its normalised name.
-    """
-    one, other = (
-        pl.col(f"{side}_entities").list.contains(entity).fill_null(value=False) for side in ("one", "other")
-    )
-    return (
-        with_entities(decisions, aliases)
-        .filter(one | other)
-        .with_columns(joins=one & other & (pl.col("verdict") == "merge"))
-        .sort(~pl.col("joins"), pl.col("document_id").is_not_null(), "pair_id")
-    )
-
-
 def open_questions(
     decisions: pl.DataFrame, aliases: pl.DataFrame, documents: pl.DataFrame
 ) -> list[OpenQuestion]:
@@ -254,10 +165,3 @@ def open_questions(
         )
         for row in grouped.iter_rows(named=True)
     ]
-
-
-def _entities_by_name(aliases: pl.DataFrame, name: pl.Expr) -> pl.DataFrame:
-    """Return for each name the entities that it is a name of, and how often it is mentioned."""
-    return aliases.group_by(name.alias("_name")).agg(
-        pl.col("entity").unique().sort().alias("_entities"), pl.col("mentions").sum().alias("_mentions")
-    )

@@ -11,8 +11,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.errors import CorpusError, SettingsError
 from graphrag_dagster.kernel.common.atomic_files import sync_folder, write_durably
+from graphrag_dagster.kernel.common.file_discovery import DECISIONS_FILE, DECISIONS_LOCK
 from graphrag_dagster.kernel.common.printable import os_error_message, shorten
-from graphrag_dagster.kernel.documents.file_discovery import DECISIONS_FILE, DECISIONS_LOCK
 from graphrag_dagster.kernel.settings.section import EngineName, Section
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit
-from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.retrieval.finding import (
+from graphrag_dagster.kernel.questions.finding import (
     is_favoured,
     rerank_units,
     text_query,
@@ -14,6 +13,7 @@ from graphrag_dagster.kernel.retrieval.finding import (
     with_retrieval_trace,
     without_favour,
 )
+from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.systems.graphrag.search.global_search import sources_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.context_chunks import Count, first_that_fit
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, LocalRow, LocalUnits
 from graphrag_dagster.kernel.questions.context.context_units import (
@@ -17,6 +16,7 @@ from graphrag_dagster.kernel.questions.context.context_units import (
 )
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.kernel.text.evidence import Passage
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.search.global_search import sources_of

@@ -12,9 +12,10 @@ from threading import Lock
 
 import polars as pl
 
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf
+from graphrag_dagster.kernel.storage.index_cache import Shelf
 from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,
@@ -27,7 +28,7 @@ from graphrag_dagster.kernel.tables import (
     TEXT_CHUNKS,
     Table,
 )
-from graphrag_dagster.kernel.tasks.task_ports import Engine, ReportRequest, ReportWriter, Usage, WrittenReport
+from graphrag_dagster.kernel.tasks.task_ports import Engine, ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.reports.report_reuse import WRITTEN_FROM
 from graphrag_dagster.systems.graphrag.settings import ReportSettings

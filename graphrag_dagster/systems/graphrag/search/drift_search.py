@@ -9,20 +9,21 @@ import polars as pl
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit, render, row
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
-from graphrag_dagster.kernel.questions.question import REFUSAL, Search, validate_question
-from graphrag_dagster.kernel.retrieval.finding import (
+from graphrag_dagster.kernel.questions.finding import (
     linked_names_section,
     names_in_question,
     nearest_reports,
     with_retrieval_trace,
 )
+from graphrag_dagster.kernel.questions.question import REFUSAL, Search, validate_question
 from graphrag_dagster.kernel.tasks.answering_ports import Exploration, FollowUp, FollowUpExplorer
-from graphrag_dagster.kernel.tasks.task_ports import Answerer, ContextUnit, PartialAnswer, Usage
+from graphrag_dagster.kernel.tasks.task_ports import Answerer, ContextUnit, PartialAnswer
+from graphrag_dagster.kernel.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.systems.graphrag.search.local_search import context_around
 from graphrag_dagster.systems.graphrag.search.map_reduce import best_that_fit, finish_answer, score_of
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER, EXPLORER

@@ -8,15 +8,16 @@ import polars as pl
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call
 from graphrag_dagster.kernel.questions.context.context_chunks import Chunk, Count, fill_chunks, render
 from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import without_favour
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
 from graphrag_dagster.kernel.questions.searcher import top_level
-from graphrag_dagster.kernel.retrieval.finding import without_favour
 from graphrag_dagster.kernel.tasks.answering_ports import Rating, ReportRater
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Usage
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.systems.graphrag.search.deferred_reports import DeferredReports, deferred_reports
 from graphrag_dagster.systems.graphrag.search.global_search import chunks_of, reports_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce

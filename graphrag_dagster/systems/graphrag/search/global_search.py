@@ -7,6 +7,7 @@ import polars as pl
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import (
     Chunk,
@@ -17,10 +18,9 @@ from graphrag_dagster.kernel.questions.context.context_chunks import (
 from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, SourceUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import without_favour
 from graphrag_dagster.kernel.questions.question import Basis, Search
-from graphrag_dagster.kernel.retrieval.finding import without_favour
-from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.storage.index_cache import load_or_build
 from graphrag_dagster.kernel.text.tokenization import encoding_of
 from graphrag_dagster.systems.graphrag.search.deferred_reports import deferred_reports
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce

@@ -16,7 +16,6 @@ from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, unit_rows
 from graphrag_dagster.kernel.graph.graph_labels import CO_OCCURS, RELATED_TO
-from graphrag_dagster.kernel.questions.citations import LABELS
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call
 from graphrag_dagster.kernel.questions.context.context_rows import (
     LocalContext,
@@ -27,11 +26,12 @@ from graphrag_dagster.kernel.questions.context.context_rows import (
 )
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import with_history
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
-from graphrag_dagster.kernel.retrieval.finding import with_history
 from graphrag_dagster.kernel.retrieval.ranking import TextRanker, Vectors, first_places, rows_of, z_scores
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
+from graphrag_dagster.kernel.text.citations import LABELS
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import edges_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import finish_answer
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER

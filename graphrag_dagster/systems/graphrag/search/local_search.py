@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import Count
 from graphrag_dagster.kernel.questions.context.context_rows import (
@@ -20,8 +19,7 @@ from graphrag_dagster.kernel.questions.context.context_rows import (
     report_rows,
 )
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.questions.question import REFUSAL, Search
-from graphrag_dagster.kernel.retrieval.finding import (
+from graphrag_dagster.kernel.questions.finding import (
     is_favoured,
     linked_names_section,
     rerank_units,
@@ -29,8 +27,10 @@ from graphrag_dagster.kernel.retrieval.finding import (
     with_history,
     with_retrieval_trace,
 )
+from graphrag_dagster.kernel.questions.question import REFUSAL, Search
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
+from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.systems.graphrag.search.context_builder import ContextBuilder
 from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.kernel.questions.context.citing import CitedText, cite
 from graphrag_dagster.kernel.questions.context.context_chunks import Chunk, Count
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
-from graphrag_dagster.kernel.tasks.task_ports import Answerer, FinalAnswer, PartialAnswer, Usage
+from graphrag_dagster.kernel.tasks.task_ports import Answerer, FinalAnswer, PartialAnswer
+from graphrag_dagster.kernel.text.citations import Citation, parse_citations, rewrite_citations
 
 
 def map_reduce(

@@ -18,6 +18,13 @@ from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL, LOCAL, SOUR
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.finding import (
+    NAMES,
+    linked_names_section,
+    names_in_question,
+    with_history,
+    with_route,
+)
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.questions.searcher import (
     answer_question,
@@ -26,13 +33,6 @@ from graphrag_dagster.kernel.questions.searcher import (
     with_method,
 )
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
-from graphrag_dagster.kernel.retrieval.finding import (
-    NAMES,
-    linked_names_section,
-    names_in_question,
-    with_history,
-    with_route,
-)
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_overview
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.english_words import GENERAL, GENRES, MANY, OVERVIEW

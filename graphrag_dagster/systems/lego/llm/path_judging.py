@@ -7,9 +7,9 @@ from typing import Literal
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
 
 Word = Literal["yes", "no"]

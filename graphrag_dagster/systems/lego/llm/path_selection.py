@@ -10,9 +10,9 @@ from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.graph_labels import Places, VerbalizedRows
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose, escape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.models.chat.yes_no import yes_or_no
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose, escape
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.lego.search.instance_definitions import AnswerForm, Parsing
 from graphrag_dagster.systems.lego.tasks import UNKNOWN, Level, PathAnswer, Selection, Sufficiency

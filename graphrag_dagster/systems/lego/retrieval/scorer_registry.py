@@ -13,7 +13,8 @@ from graphrag_dagster.kernel.models.local_embedders import (
     MemoizedEmbedder,
     shared_sentence_transformer,
 )
-from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker, Sought
+from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker
+from graphrag_dagster.kernel.tasks.answering_ports import Sought
 from graphrag_dagster.systems.lego.retrieval.path_scorers import (
     Bm25Scorer,
     PathScorer,

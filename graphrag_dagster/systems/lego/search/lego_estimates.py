@@ -7,7 +7,7 @@ from graphrag_dagster.kernel.models.call_estimates import Estimate, MethodSize, 
 from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, PlanPlaces, prices_of
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.api import one_call
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Recipe

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter, store_of
-from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     RowLink,
@@ -17,8 +16,7 @@ from graphrag_dagster.kernel.questions.context.answer import (
 )
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, report_rows
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.questions.question import REFUSAL, Search
-from graphrag_dagster.kernel.retrieval.finding import (
+from graphrag_dagster.kernel.questions.finding import (
     is_favoured,
     linked_names_section,
     rerank_units,
@@ -26,8 +24,10 @@ from graphrag_dagster.kernel.retrieval.finding import (
     with_history,
     with_retrieval_trace,
 )
+from graphrag_dagster.kernel.questions.question import REFUSAL, Search
 from graphrag_dagster.kernel.retrieval.ranking import Ranking, first_places
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
+from graphrag_dagster.kernel.text.citations import ContextKind
 from graphrag_dagster.systems.graphrag.api import (
     ANSWERER,
     ENTITIES,

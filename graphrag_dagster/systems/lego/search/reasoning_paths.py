@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Ints, Longs, PathStore
 from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Rows, VerbalizedRows
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.systems.lego.tasks import PathAnswer
 
 

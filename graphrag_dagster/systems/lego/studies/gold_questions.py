@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.storage.corpus_store import content_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
 from graphrag_dagster.kernel.storage.corpus_store import content_of
 from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery

@@ -8,8 +8,8 @@ from graphrag_dagster.errors import ExportError, SettingsError
 from graphrag_dagster.kernel.common.atomic_files import write_atomically
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts
 from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import SELECTED_FROM
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of

@@ -9,7 +9,8 @@ import numpy as np
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.local_models import logging_unchanged
-from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker, Sought
+from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker
+from graphrag_dagster.kernel.tasks.answering_ports import Sought
 from graphrag_dagster.systems.lego.training.bi_encoder_training import FineTuned, Training, require_training
 from graphrag_dagster.systems.lego.training.gold_paths import GoldPath
 

@@ -25,7 +25,7 @@ from graphrag_dagster.apps.evaluation.inference.verdict import (
     verdicts,
 )
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
-from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 CONDITIONS = ("C0", "C2", "TS", "SS")
 

@@ -11,9 +11,9 @@ from graphrag_dagster.apps.evaluation.extractive import ExtractiveClaimDecompose
 from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDecomposer
 from graphrag_dagster.apps.evaluation.tasks import AnswerText
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.questions.statement_reading import answer_sentences
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.statement_reading import answer_sentences
 from support.endpoint import ScriptedEndpoint
 from support.scripted_decomposing import decomposing_reply
 

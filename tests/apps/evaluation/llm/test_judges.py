@@ -16,7 +16,7 @@ from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
 from graphrag_dagster.apps.evaluation.tasks import Criterion
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, longer_judge, random_judge
 

@@ -11,8 +11,8 @@ from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDec
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.common.progress import listening
-from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import asked_of, section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.faults import SharedFaults

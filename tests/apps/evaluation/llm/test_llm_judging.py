@@ -13,11 +13,11 @@ from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.model_costs import Budget
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.scripted_judges import first_judge, judging_reply, longer_judge, shown_in, verdict

@@ -17,7 +17,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
 )
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.reply_schemas import read_verdicts
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.scripted_quality import quality_reply

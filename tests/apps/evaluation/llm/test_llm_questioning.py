@@ -10,7 +10,7 @@ from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWri
 from graphrag_dagster.apps.evaluation.questions.persona_questions import QuestionSet, write_questions
 from graphrag_dagster.apps.evaluation.tasks import Drafts, PersonaDraft, QuestionRequest, TaskRequest
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.scripted_questioning import question_prompt, questioning_reply

@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster.apps.evaluation.llm.question_writers import LlmTestsetWriter
 from graphrag_dagster.apps.evaluation.tasks import DocumentRequest, ReferenceDraft
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint
 from support.faults import Fault

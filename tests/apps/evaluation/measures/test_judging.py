@@ -19,7 +19,7 @@ from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
 )
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA, IDENTICAL, AnswerPair, Verdict, Winner
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 
 CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
 QUESTIONS = [f"q{n}" for n in range(125)]

@@ -28,7 +28,8 @@ from graphrag_dagster.apps.evaluation.tasks import (
     VerdictRequest,
     VerdictsOf,
 )
-from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Usage, Verdict
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.models.chat.reply_schemas import ItemVerdict, Verdict
 
 FAMILIES = ("deepeval", "ragas")
 verdicts_ = st.lists(st.sampled_from(["yes", "no", "idk"]), max_size=12)

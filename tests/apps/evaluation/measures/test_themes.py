@@ -19,8 +19,8 @@ from graphrag_dagster.kernel.models.call_estimates import MethodSize, exactly
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import Engine
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import asked_of
 from support.endpoint import ScriptedEndpoint
 from support.scripted_replies import name_pattern_script

@@ -19,7 +19,8 @@ from graphrag_dagster.apps.evaluation.tasks import (
 )
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 
 ONE_CALL = Usage(1, 10, 5)
 

@@ -13,7 +13,8 @@ from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_D
 from graphrag_dagster.apps.evaluation.questions.reference_questions import sample_documents, write_testset
 from graphrag_dagster.apps.evaluation.tasks import DocumentRequest, ReferenceDraft, ReferenceDrafts
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 
 TEXTS = {
     "a": "The bell of Tarn Beck rang at noon. Nobody knew why. The mayor had it silenced in May.",

@@ -26,8 +26,8 @@ from graphrag_dagster.apps.evaluation.report.published_figures import published_
 from graphrag_dagster.apps.evaluation.report.report_page import render
 from graphrag_dagster.apps.evaluation.report.table_views import ReportData, clean, image, render_markdown
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
-from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 CONDITIONS = ("C0", "C2", "TS", "SS")
 SECTIONS = ("answer", "questions", "method", "results", "examples", "cost", "caveats", "reproduce")

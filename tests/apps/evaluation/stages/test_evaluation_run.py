@@ -29,9 +29,9 @@ from graphrag_dagster.apps.evaluation.tables import (
 )
 from graphrag_dagster.component import compose
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
 from support.commands import Run
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, judging_reply

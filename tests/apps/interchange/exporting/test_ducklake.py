@@ -16,9 +16,9 @@ from graphrag_dagster.apps.interchange.exporting.ducklake_catalogue import lake_
 from graphrag_dagster.apps.interchange.exporting.graph_export import Exported
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import ExportError
-from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 GONE = ("Corvane", "Ilse Maro", "report.txt")
 

@@ -14,10 +14,10 @@ from graphrag_dagster.apps.interchange.exporting.export_folder import atomic_exp
 from graphrag_dagster.apps.interchange.exporting.microsoft_project import SCHEMAS
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import declared_table
-from graphrag_dagster.kernel.questions.citations import parse_citations
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
+from graphrag_dagster.kernel.text.citations import parse_citations
 from support.commands import Run
 from support.disks import files_of_at_most
 

@@ -13,7 +13,7 @@ import pytest
 
 from graphrag_dagster import export
 from graphrag_dagster.apps.interchange.exporting.microsoft_project import SERVER
-from graphrag_dagster.kernel.questions.citations import parse_citations
+from graphrag_dagster.kernel.text.citations import parse_citations
 from graphrag_dagster.service.settings import ServiceSettings
 from support.conversations import text_of
 from support.endpoint import ScriptedEndpoint

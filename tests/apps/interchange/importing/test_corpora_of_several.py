@@ -8,7 +8,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.file_discovery import matches, pattern_below
+from graphrag_dagster.kernel.common.file_discovery import matches, pattern_below
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore

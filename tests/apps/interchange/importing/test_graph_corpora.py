@@ -13,7 +13,7 @@ from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile
+from graphrag_dagster.kernel.common.file_discovery import FoundFile
 from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.models.call_estimates import exactly
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings

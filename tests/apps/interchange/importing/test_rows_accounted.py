@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.apps.interchange.graph_import import import_graphs
-from graphrag_dagster.cli.commands.corpus.show_commands import print_accounts
+from graphrag_dagster.cli.commands.corpus.show_commands import account_lines
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -77,8 +77,7 @@ def test_a_file_of_malformed_rows_fails_beside_others_and_its_rows_count(
     assert files["a.csv"]["incomplete"]
     assert "1 of its 5 rows" in files["a.csv"]["reason"]
     assert _read(tables.IMPORT_QUARANTINE).height == 3
-    print_accounts(account)
-    told = capsys.readouterr().out
+    told = "\n".join(map(str, account_lines(account)))
     assert "7 rows of graphs: 1 read + 1 read after a repair + 1 repeated + " in told
     assert "+ 1 leading to where they begin + 3 put aside" in told
     assert "weight is no weight" in told

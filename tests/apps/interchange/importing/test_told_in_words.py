@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.questions.context.context_units import without_record_words
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.retrieval.finding import PassageVectors
+from graphrag_dagster.kernel.questions.finding import PassageVectors
 from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
     COMMUNITY_LEVELS,

@@ -11,7 +11,7 @@ import pytest
 
 from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
-from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.common.file_discovery import discover
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
 from graphrag_dagster.kernel.tables.import_tables import RECORDS
 

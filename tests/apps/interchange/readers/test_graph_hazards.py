@@ -10,8 +10,8 @@ import pytest
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_KEY, LONGEST_TEXT, shorten
 from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
 from graphrag_dagster.apps.interchange.readers.rdf_statements import without_entities
+from graphrag_dagster.kernel.common.file_discovery import discover
 from graphrag_dagster.kernel.documents.documents import describe_files
-from graphrag_dagster.kernel.documents.file_discovery import discover
 from graphrag_dagster.kernel.documents.file_records import RefusedError
 from support.graphs import Read, read_folder
 

@@ -25,8 +25,8 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, r
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, UsableReply, ask_typed
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 

@@ -10,8 +10,8 @@ import pytest
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import AllFailed, first_completed
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.conversations import prompt_tokens, section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint

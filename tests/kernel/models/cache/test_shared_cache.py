@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask_typed
 from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted, ModelUse
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.cache_user import CacheUser
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.postgres_server import PostgresServer
@@ -232,23 +232,6 @@ def test_the_reservation_of_a_dead_process_ends_with_it(
     spendings[1].on_settled()
     with pytest.raises(BudgetExhausted):
         run_one(reserve(1, 101))
-
-
-@pytest.mark.long
-def test_rates_hold_for_all_processes_together(cache: str) -> None:
-    with ScriptedEndpoint(lambda _: REPLY) as endpoint:
-        # 20 a second, and as many at once.
-        model = {"requests_per_minute": 1200, "concurrency": 8}
-        users = [
-            CacheUser(cache, endpoint.url, 30, model={**model, "namespace": name}) for name in ("one", "two")
-        ]
-        for user in users:
-            user.go()
-        ended = [user.end() for user in users]
-    assert [one["answered"] for one in ended] == [30, 30]
-    assert len(endpoint.chats) == 60
-    # Each by itself would take half a second.
-    assert 1.9 < max(one["seconds"] for one in ended) < 10
 
 
 @pytest.mark.long

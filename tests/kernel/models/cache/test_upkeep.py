@@ -15,7 +15,7 @@ from graphrag_dagster.apps.planning.indexing_forecast import Indexing, Indexings
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
 from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
-from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, User
+from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.model_costs import ModelUse
@@ -235,10 +235,6 @@ def test_what_a_file_holds_is_there_when_it_is_opened_again(tmp_path: Path) -> N
     assert log.of_run("c", "r") == ModelUse(calls=3, seconds=1.5)
     log.add(user, "extract", "m", ModelUse(retries=1, timeouts=1))
     assert log.of_run("c", "r") == ModelUse(calls=3, retries=1, timeouts=1, seconds=1.5)
-    store = CapabilityStore(later)
-    assert store.get_pace("u", "m") is None
-    store.put_pace("u", "m", 0.25)
-    assert store.get_pace("u", "m") == 0.25
     done = Indexing("extraction llm", 400, 45.0)
     Indexings(later).note("c", done)
     assert Indexings(later).last("c") == done

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
 from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, visible_text
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
 
 LONG = "The trust owns the quay <b>and</b> the mill, as the minutes of 1998 say [Data: Reports (1, 2)]."

@@ -2,14 +2,14 @@ import re
 
 import pytest
 
-from graphrag_dagster.kernel.models.chat.prompt_templates import TAGS, Prompt, enclose
-from graphrag_dagster.kernel.questions.citations import (
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.citations import (
     Citation,
     canonical_citations,
     parse_citations,
     rewrite_citations,
 )
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text.prompt_templates import TAGS, Prompt, enclose
 
 
 def test_placeholders_are_strict_and_values_are_not_expanded() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster.kernel.common.progress import listening
-from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message, Usage
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
@@ -19,8 +19,7 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     visible_text,
 )
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask, ask_typed
-from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition, is_repetitive
-from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Size
 from support.endpoint import Scripted, ScriptedEndpoint
 
 NAMES = ("Selma Dray", "Velm", "Oslin", "Marrow Lane", "Tobin", "Ilka Venn", "Ostrefield")
@@ -122,23 +121,15 @@ def request_() -> ChatRequest:
     return ChatRequest("extract_graph", (Message("user", "Who is there?" * 30),), 4000)
 
 
-def slow_model(model_of: Callable[..., Any], endpoint: ScriptedEndpoint) -> Any:
-    """A model whose replies took long, as those of one that runs on a small machine."""
-    model = model_of(endpoint)
-    model.connection.pace.on_answer(Size(100, 500), 30.0)
-    return model
-
-
 def test_a_stream_that_repeats_itself_is_ended_and_counted(
     model_of: Callable[..., Any], request_: ChatRequest
 ) -> None:
     whole = looping(list(NAMES), 60)
     with ScriptedEndpoint(lambda _: Scripted(whole, output_tokens=9000)) as endpoint:
-        reply: ChatReply = asyncio.run(slow_model(model_of, endpoint).complete(request_))
+        reply: ChatReply = asyncio.run(model_of(endpoint).complete(request_))
     assert reply.finish_reason == "repetition"
     assert whole.startswith(reply.text)
-    # The names once, and two of them again.
-    assert reply.text.count("}") == len(NAMES) + 2
+    assert len(reply.text) < len(whole) / 2
     assert 0 < reply.output_tokens < len(reply.text)
     assert reply.input_tokens > 50
 
@@ -156,18 +147,8 @@ def test_nothing_of_an_ended_stream_is_left_to_the_garbage_collector(
         return reply
 
     with ScriptedEndpoint(lambda _: Scripted(looping(list(NAMES), 60))) as endpoint:
-        reply = asyncio.run(ask(slow_model(model_of, endpoint)))
+        reply = asyncio.run(ask(model_of(endpoint)))
     assert (reply.finish_reason, left) == ("repetition", [])
-
-
-def test_a_short_answer_tells_of_a_slow_model_and_changes_no_limit() -> None:
-    pace = Pace()
-    pace.on_answer(Size(40, 23), 1.3)
-    assert pace.is_watched(Size(1000, 500))
-    assert pace.limit(Size(1000, 4000), 60.0) == 60.0
-    quick = Pace()
-    quick.on_answer(Size(40, 23), 0.1)
-    assert not quick.is_watched(Size(1000, 500))
 
 
 def test_a_long_reply_that_goes_on_is_read_to_its_end(
@@ -176,16 +157,5 @@ def test_a_long_reply_that_goes_on_is_read_to_its_end(
     rows = ",".join(record(f"{name} the {number}th") for number in range(60) for name in NAMES)
     whole = f'{{"entities": [{rows}]}}'
     with ScriptedEndpoint(lambda _: Scripted(whole)) as endpoint:
-        reply: ChatReply = asyncio.run(slow_model(model_of, endpoint).complete(request_))
+        reply: ChatReply = asyncio.run(model_of(endpoint).complete(request_))
     assert (reply.text, reply.finish_reason) == (whole, "stop")
-
-
-def test_a_quick_model_is_not_watched(model_of: Callable[..., Any], request_: ChatRequest) -> None:
-    async def ask(model: Any) -> None:
-        await model.complete(request_)
-
-    with ScriptedEndpoint(lambda _: Scripted("Nobody. " * 60)) as endpoint:
-        model = model_of(endpoint)
-        model.connection.pace.on_answer(Size(100, 500), 0.05)
-        asyncio.run(ask(model))
-        assert ["stream" in chat.body for chat in endpoint.chats] == [False]

@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.embedders import Prefixes
+from graphrag_dagster.kernel.catalogue.engines import Prefixes
 from graphrag_dagster.kernel.models.multilingual_e5_embedder import MultilingualE5Embedder, _load_model
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run

@@ -11,7 +11,8 @@ from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Prefixes
+from graphrag_dagster.kernel.catalogue.engines import Prefixes
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings

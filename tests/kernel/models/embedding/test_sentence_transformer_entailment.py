@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.models.local_models import EntailmentJudge
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
+from graphrag_dagster.kernel.tasks.support_by_entailment import EntailmentJudge
 from support.cross_encoders import WORDS, saved_model
 
 INSTALLED = bool(importlib.util.find_spec("sentence_transformers"))

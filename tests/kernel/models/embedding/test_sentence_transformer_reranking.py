@@ -7,7 +7,8 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker, Sought, windows
+from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker, windows
+from graphrag_dagster.kernel.tasks.answering_ports import Sought
 from support.commands import Run
 from support.cross_encoders import WORDS, saved_model
 from support.traces import column

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from support.conversations import asked_of
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, wordy_script
 from support.probes import fill

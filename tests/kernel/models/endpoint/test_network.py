@@ -151,7 +151,7 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(
         Fault(404, KEY),
         Fault(429, KEY, "insufficient_quota"),
         Fault(500, KEY),
-        Fault(503, "x" * 390 + KEY),
+        Fault(502, "x" * 390 + KEY),
         Fault(drop=True),
         Fault(truncated=True),
         Fault(malformed=True),

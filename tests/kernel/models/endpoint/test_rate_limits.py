@@ -1,7 +1,7 @@
-"""How many calls, and how fast: the window, the rates, what the endpoint says of itself."""
+"""How many calls, and how fast: the window and the rates."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
-from graphrag_dagster.kernel.models.endpoint.rate_limits import LONGEST_WAIT, Limits, duration
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support import virtual_time
 from support.endpoint import Fault, ScriptedEndpoint
@@ -57,12 +57,12 @@ def test_the_window_halves_once_for_calls_in_flight_together_and_opens_again() -
         tickets = [await limits.enter(1) for _ in range(16)]
         windows = [limits.window]
         for ticket in tickets[:8]:
-            limits.on_rate_limit(ticket, None)
+            limits.on_overload(ticket)
             limits.leave(ticket, 0)
         windows.append(limits.window)
         for ticket in tickets[8:]:
             limits.leave(ticket, 0)
-        limits.on_rate_limit(await limits.enter(1), None)
+        limits.on_overload(await limits.enter(1))
         windows.append(limits.window)
         for _ in range(100):
             limits.on_answer()
@@ -80,7 +80,7 @@ def test_the_window_stays_between_one_and_what_is_set(events: list[str], most: i
             if event == "answered":
                 limits.on_answer()
             else:
-                limits.on_rate_limit(ticket, None)
+                limits.on_overload(ticket)
             limits.leave(ticket, 1)
             assert 1 <= limits.window <= most
         assert limits.in_flight == 0
@@ -117,41 +117,14 @@ def test_no_more_calls_than_the_window_and_none_is_forgotten(most: int, cancelle
     asyncio.run(run())
 
 
-class Counting:
-    """A store that has room for all; ``left`` is what is drawn and not given back."""
-
-    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        self.left = 0
-        self.meanwhile = meanwhile
-
-    async def draw(self, calls: Sequence[int]) -> tuple[int, float]:
-        self.left += len(calls)
-        await asyncio.sleep(0)
-        self.meanwhile()
-        return len(calls), 0.0
-
-    def give_back(self, tokens: int, requests: int = 0) -> None:
-        del tokens
-        self.left -= requests
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_a_window_that_was_halved_below_the_calls_in_flight_lets_nobody_in(late: bool) -> None:
+def test_a_window_that_was_halved_below_the_calls_in_flight_lets_nobody_in() -> None:
     async def run() -> None:
         limits = Limits(8)
         tickets = [await limits.enter(1) for _ in range(7)]
-
-        def halve() -> None:
-            limits.on_timeout(tickets[0])
-
-        store = limits.shared = Counting(halve if late else lambda: None)
+        limits.on_overload(tickets[0])
         waiting = [asyncio.ensure_future(limits.enter(1)) for _ in range(20)]
-        if not late:
-            # In the turn in which they come to wait; what is drawn for them is drawn in the next.
-            asyncio.get_running_loop().call_soon(halve)
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert (limits.window, limits.in_flight, store.left) == (4, 7, 0)
+        await asyncio.sleep(0)
+        assert (limits.window, limits.in_flight) == (4, 7)
         for ticket in tickets:
             limits.leave(ticket, 1)
         await asyncio.wait_for(asyncio.gather(*waiting[:4]), 2)
@@ -241,54 +214,6 @@ def test_what_a_busy_endpoint_refuses_takes_up_no_retry(model_of: Callable[..., 
         assert run_one(model.send(request(), None, tries := Tries())).reply.text == "hi"
         assert (tries.sent, tries.retries, tries.timeouts) == (8, 7, 0)
     assert len(endpoint.chats) == 8
-
-
-def test_the_headers_of_answers_set_the_rates_where_the_settings_say_no_less(
-    model_of: Callable[..., Any],
-) -> None:
-    async def learned(model: Any) -> tuple[float | None, float | None]:
-        await model.complete(request())
-        limits = model.connection.limits()
-        return limits.requests.per_minute, limits.tokens.per_minute
-
-    with ScriptedEndpoint(lambda _: "hi", requests_per_minute=6000, tokens_per_minute=90_000) as endpoint:
-        assert run_one(learned(model_of(endpoint))) == (5880.0, 88_200.0)
-        own = model_of(endpoint, name="other", requests_per_minute=300, tokens_per_minute=10**7)
-        assert run_one(learned(own)) == (300.0, 88_200.0)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("6m0s", 360.0),
-        ("120ms", 0.12),
-        ("1h2m3.5s", 3723.5),
-        ("1.5", 1.5),
-        ("2d", 172_800.0),
-        ("", None),
-        (None, None),
-        ("soon", None),
-    ],
-)
-def test_durations_are_read(text: str | None, seconds: float | None) -> None:
-    assert duration(text) == seconds
-
-
-def test_an_endpoint_with_nothing_left_is_left_alone_until_it_has_more() -> None:
-    async def waited(headers: dict[str, str]) -> float:
-        limits, clock = clocked(4)
-        limits.learn(headers)
-        begin = clock()
-        await asyncio.wait_for(limits.enter(1), 5)
-        return clock() - begin
-
-    left, reset = "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"
-    assert virtual_time.run(waited({left: "0", reset: "250ms"})) == pytest.approx(0.25)
-    assert virtual_time.run(waited({left: "3", reset: "250ms"})) == pytest.approx(0, abs=1e-6)
-    # What is longer than anybody waits, the endpoint itself is to say, so that a person hears of it.
-    assert virtual_time.run(waited({left: "0", reset: f"{LONGEST_WAIT + 1:.0f}"})) == pytest.approx(
-        0, abs=1e-6
-    )
 
 
 @pytest.mark.parametrize(("headers", "retry_after"), [(True, True), (False, False)])

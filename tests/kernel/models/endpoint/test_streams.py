@@ -34,7 +34,7 @@ def test_a_listener_hears_the_reply_as_it_comes(model_of: Callable[..., Any]) ->
     assert "".join(heard) == TEXT
     assert len(heard) > 3
     assert reply == whole == ChatReply(TEXT, "stop", 40, 20, cached_input_tokens=8)
-    assert [chat.body.get("stream") for chat in endpoint.chats] == [True, None]
+    assert [chat.body.get("stream") for chat in endpoint.chats] == [True, True]
 
 
 @pytest.mark.parametrize(

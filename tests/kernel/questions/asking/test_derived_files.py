@@ -15,9 +15,9 @@ from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.snapshot_opening import prepare
-from graphrag_dagster.kernel.retrieval import index_cache as kept_files
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage import index_cache as kept_files
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, folder_of, publish
 from graphrag_dagster.kernel.storage.published import snapshot_manifest as manifest
 from graphrag_dagster.kernel.storage.warehouse import Warehouse

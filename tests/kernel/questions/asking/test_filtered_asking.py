@@ -233,7 +233,7 @@ def test_the_command_line_takes_filters(run: Run) -> None:
         "where": ["path!=x"],
         "soft": False,
     }
-    code, out, _ = run("trace", "coast", QUESTIONS[0], "--date", "June 2015")
+    code, out, _ = run("ask", "coast", QUESTIONS[0], "--date", "June 2015", "--trace")
     assert code == 0
     assert "restricted to 1 of 4 documents" in " ".join(out.replace("│", " ").split())
     code, _, err = run(*ask, "--date", "2015", "--from", "2014")

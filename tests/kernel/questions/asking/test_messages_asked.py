@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import Searcher
 from graphrag_dagster.kernel.questions.several_questions import MOST_QUESTIONS, questions_in
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.tasks.task_ports import Turn
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 from support.index_frames import index_of_texts
 
 TEXTS = {

@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel.catalogue.registry import (
-    all_tables,
-    declared_methods,
-    method_at_level,
-    searched_tables,
-)
+from graphrag_dagster.kernel.catalogue.registry import declared_methods, method_at_level, searched_tables
 from graphrag_dagster.kernel.catalogue.search_methods import FEATURES, SearchMethod
 from graphrag_dagster.kernel.catalogue.tasks import Port, Task
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
@@ -21,6 +16,7 @@ from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.storage.published import SEARCHED
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragTables, coterag_tables_of
 
 #: One of each kind that ``auto`` tells apart, and one that a query answers.

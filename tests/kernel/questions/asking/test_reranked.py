@@ -16,8 +16,9 @@ from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.retrieval.rerankers import Sought, shared_cross_encoder
+from graphrag_dagster.kernel.retrieval.rerankers import shared_cross_encoder
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.tasks.answering_ports import Sought
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from support.commands import Run
 from support.traces import column, section_told

@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.tasks.task_ports import (
     ClaimInstance,
     EntityInstance,
     Quarantined,
     RelationshipInstance,
     UnitExtraction,
-    Usage,
 )
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (

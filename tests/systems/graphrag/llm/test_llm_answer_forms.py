@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer, Turn
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.answer_form import AnswerForm
+from graphrag_dagster.kernel.text.prompt_templates import Turn
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
 from graphrag_dagster.systems.graphrag.search.basic_search import vector_rag
 from graphrag_dagster.systems.graphrag.search.global_search import global_search

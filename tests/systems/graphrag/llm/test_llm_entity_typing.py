@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.entity_typing import (
     MOST_CHARACTERS,
     MOST_NAMES,

@@ -8,8 +8,8 @@ import pytest
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor, LlmGraphExtractor
 from graphrag_dagster.systems.graphrag.llm.record_parsing import read_json_records, read_tuple_records
 from support.endpoint import ScriptedEndpoint

@@ -8,9 +8,9 @@ import pytest
 from graphrag_dagster.kernel.questions.context.context_chunks import render
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
 from graphrag_dagster.kernel.questions.context.context_units import row_text
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Exploration, FollowUp
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater, read_rating
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
 from graphrag_dagster.systems.graphrag.search.drift_search import drift_search

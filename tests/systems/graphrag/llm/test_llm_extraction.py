@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor, LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePair, Ruling
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.judges import MOST_PAIRS, LlmNameJudge, batches
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint

@@ -9,9 +9,9 @@ import pytest
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.example_schemas import GraphExample
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Scripted, ScriptedEndpoint
 

@@ -6,9 +6,9 @@ import pytest
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.questions.context.index_background import Support
-from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged
+from graphrag_dagster.kernel.tasks.support_by_words import JudgeByWords
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.judges import LlmSupportJudge
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint

@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.questions.citations import Citation
-from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import (
     ContextEntity,
     ContextUnit,
@@ -17,6 +15,8 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     ReportRequest,
     WrittenReport,
 )
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.citations import Citation
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer, read_score
 from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMerger, LlmReportWriter

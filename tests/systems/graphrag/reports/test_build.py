@@ -8,9 +8,9 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.questions.citations import Citation
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Finding, Quote, ReportRequest, WrittenReport
+from graphrag_dagster.kernel.text.citations import Citation
 from graphrag_dagster.systems.graphrag.reports.report_building import ReportFrames, build_reports
 from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
 from support.report_graphs import Counted, Graph, build_graph, tables_of, words_of

@@ -13,8 +13,9 @@ from test_context_nodes import taken
 from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
-from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, Usage, WrittenReport
+from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
 from graphrag_dagster.systems.graphrag.reports.report_reuse import (
     EarlierReport,

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.questions.citations import Citation
-from graphrag_dagster.kernel.questions.report_citations import (
+from graphrag_dagster.kernel.tasks.report_citations import (
     Reference,
     References,
     citation_mark,
@@ -12,6 +11,7 @@ from graphrag_dagster.kernel.questions.report_citations import (
     without_citations,
 )
 from graphrag_dagster.kernel.tasks.task_ports import Quote
+from graphrag_dagster.kernel.text.citations import Citation
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
 

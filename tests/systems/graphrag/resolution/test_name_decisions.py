@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.lineage.resolved_names import decisions_on
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
 from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
@@ -20,7 +21,6 @@ from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
     check_entities,
     check_human_decisions,
     check_names,
-    decisions_on,
     entities_of,
     open_questions,
 )

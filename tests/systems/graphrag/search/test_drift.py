@@ -13,21 +13,15 @@ from graphrag_dagster.engines.extractive.extractive_answerer import (
     subject_of,
 )
 from graphrag_dagster.errors import EngineError, QuestionError
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
-from graphrag_dagster.kernel.questions.citations import ContextKind, parse_citations
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, LocalUnits, quotations
 from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
 from graphrag_dagster.kernel.questions.question import REFUSAL
 from graphrag_dagster.kernel.tasks.answering_ports import Exploration, FollowUp
-from graphrag_dagster.kernel.tasks.task_ports import (
-    ContextUnit,
-    Engine,
-    FinalAnswer,
-    PartialAnswer,
-    Quote,
-    Usage,
-)
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote
+from graphrag_dagster.kernel.text.citations import ContextKind, parse_citations
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.search.drift_search import (
     OpenQuestions,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer, ExtractiveReportRater
 from graphrag_dagster.errors import EngineError, QuestionError
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import render
@@ -17,7 +18,7 @@ from graphrag_dagster.kernel.questions.question import REFUSAL
 from graphrag_dagster.kernel.questions.searcher import level_read, require_method
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Rating
-from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer
 from graphrag_dagster.systems.graphrag.search.dynamic_search import dynamic_search
 from graphrag_dagster.systems.graphrag.search.global_search import reports_of
 from support.index_frames import index_of

@@ -7,16 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.documents.column_roles import (
-    DATE,
-    ID,
-    TEXT,
-    TITLE,
-    ColumnNames,
-    folded_name,
-    make_unique,
-)
+from graphrag_dagster.kernel.common.printable import make_unique, plural
+from graphrag_dagster.kernel.documents.column_roles import DATE, ID, TEXT, TITLE, ColumnNames, folded_name
 from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, SourceFile, lines_of
 from graphrag_dagster.kernel.documents.readers.data.row_records import Row, reading_of_rows
 from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode

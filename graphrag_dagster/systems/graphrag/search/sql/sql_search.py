@@ -8,22 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.errors import QueryError, QuestionError
 from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Source, Statement
 from graphrag_dagster.kernel.questions.context.context_units import spans_of
-from graphrag_dagster.kernel.questions.context.index_snapshot import (
-    MOST_ROWS,
-    IndexSnapshot,
-    Queries,
-    Query,
-    QueryError,
-    QueryRows,
-)
+from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, IndexSnapshot, Queries
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.search_words import words as words_of
+from graphrag_dagster.kernel.storage.queries import Query, QueryRows
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, QueryWriter
-from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.evidence import Evidence, Row, Scalar, format_scalar
 from graphrag_dagster.systems.graphrag.search.sql.template_matching import Recognised, match_question
 from graphrag_dagster.systems.graphrag.search.sql.template_slots import properties

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
-from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, Query
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.storage.queries import Query
 from graphrag_dagster.systems.graphrag.search.sql.document_scope import DocumentScope, ScopeError, scope_in
 from graphrag_dagster.systems.graphrag.search.sql.document_templates import DOCUMENTS
 from graphrag_dagster.systems.graphrag.search.sql.entity_templates import ENTITIES

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, IndexSnapshot
-from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import fold_name, words
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 from graphrag_dagster.systems.graphrag.search.sql.relation_labels import fill_relations

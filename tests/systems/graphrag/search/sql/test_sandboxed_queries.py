@@ -2,10 +2,11 @@
 
 import pytest
 
-from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.questions.context.index_snapshot import Query, QueryError
+from graphrag_dagster.errors import QueryError
+from graphrag_dagster.kernel.storage.queries import Query
 from graphrag_dagster.kernel.storage.sql_sandbox import SnapshotQueries
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.systems.graphrag.search.sql.sql_search import READABLE
 
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.models.embedders import Embedder
-from graphrag_dagster.kernel.questions.names_and_numbers import (
+from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportOf
+from graphrag_dagster.kernel.text.names_and_numbers import (
     KnownWords,
     Name,
     Number,
@@ -30,8 +31,7 @@ from graphrag_dagster.kernel.questions.names_and_numbers import (
     share_found,
     wholly_missing_from,
 )
-from graphrag_dagster.kernel.questions.statement_reading import CACHED_TEXTS, SupportSentence, opposites, read
-from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportOf
+from graphrag_dagster.kernel.text.statement_reading import CACHED_TEXTS, SupportSentence, opposites, read
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
@@ -181,7 +181,7 @@ def _rarity(word: str) -> float:
     return get_tokenizer("cl100k_base").rarity(word)
 
 
-#: By attribute of :class:`~graphrag_dagster.kernel.questions.support_by_words.Measures`, in their order.
+#: By attribute of :class:`~graphrag_dagster.kernel.tasks.support_by_words.Measures`, in their order.
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"found": 1.19, "rarest": 2.06, "lacking": 2.07, "near": 3.16, "numbers": 1.44, "names": 1.16}
 )
@@ -200,7 +200,7 @@ def supported_by_words(cited: Cited, embedder: Embedder | None = None) -> Suppor
     """Judge whether words support a statement.
 
     The score is a logistic regression of
-    :class:`~graphrag_dagster.kernel.questions.support_by_words.Measures`. A differing number, name or
+    :class:`~graphrag_dagster.kernel.tasks.support_by_words.Measures`. A differing number, name or
     negation rules out the better verdicts and scales the score down accordingly.
 
     Args:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from graphrag_dagster.kernel.catalogue.registry import systems
-from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 
 _SUFFIX = ".txt"
 

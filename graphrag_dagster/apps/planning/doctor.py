@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from graphrag_dagster.apps.planning.load_probes import context_length
 from graphrag_dagster.errors import EndpointError, VectorLengthError
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
@@ -17,8 +18,10 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     capabilities_of,
     set_capabilities,
 )
-from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.probing.capability_probes import (
+    ENTITY_MODEL,
+    RELATION_MODEL,
+    RERANKER,
     ProbeFinding,
     Unusable,
     first_contact,
@@ -27,18 +30,12 @@ from graphrag_dagster.kernel.models.probing.capability_probes import (
     output_limit,
     reasoning,
 )
-from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
-from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 
 Verdict = Literal["ready", "usable", "unusable"]
 Probe = Callable[[], Awaitable[list[ProbeFinding]]]
 
-#: The probe of what reranks, which may be no model at an endpoint.
-RERANKER = "reranker"
-#: The probes of the models that extract, where these are on this machine.
-ENTITY_MODEL, RELATION_MODEL = "entity model", "relation model"
 #: Without these nothing good comes of a run.
 _NEEDED = frozenset(
     {
@@ -56,8 +53,6 @@ _NEEDED = frozenset(
 )
 _RETRIES = 1
 _CALLS_PER_PROBE = 4
-#: Tokens of the longest call of a probe, about.
-_LONGEST = Size(prompt=16_000, reply=200)
 
 
 async def examine(
@@ -80,8 +75,8 @@ async def examine(
     findings: list[ProbeFinding] = []
     for own, tasks in _models(settings):
         model = OpenAIChatModel(_with_fewer_retries(own))
-        # Who asks for a diagnosis is told that a server loads, and does not wait for it.
-        model.connection.loading_seconds = 0.0
+        # Who asks for a diagnosis is told that a server is busy, and does not wait for it.
+        model.connection.patience = 0.0
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
         findings += _label_findings(label, await _run_probes(model, settings, tasks, data))
     own = _with_fewer_retries(settings.model.for_role("embed"))
@@ -108,7 +103,6 @@ def remember(settings: CorpusSettings, store: CapabilityStore) -> None:
         model = OpenAIChatModel(own)
         connection = model.connection
         store.put(connection.shown_url, own.name, capabilities_of(connection.url, own.name))
-        cache_pace(model, store)
 
 
 def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[RoleName]]]:
@@ -137,9 +131,6 @@ async def _run_probes(
 ) -> list[ProbeFinding]:
     set_capabilities(model.connection.url, model.name, Capabilities())
 
-    async def rates() -> list[ProbeFinding]:
-        return pace(model)
-
     probes: list[tuple[str, Probe]] = [
         ("reachable", partial(first_contact, model)),
         ("hidden reasoning", partial(reasoning, model)),
@@ -147,13 +138,12 @@ async def _run_probes(
         ("logit_bias", partial(forced_token, model)),
         ("output limit", partial(output_limit, model)),
         ("context length", partial(context_length, model, settings, tasks, data)),
-        ("rate limits", rates),
     ]
     findings: list[ProbeFinding] = []
     while probes:
         name, probe = probes.pop(0)
         try:
-            findings += await _run_guarded(name, model.connection.time_limit(_LONGEST), probe)
+            findings += await _run_guarded(name, model.settings.timeout_seconds, probe)
         except Unusable as unusable:
             findings += unusable.findings
             return findings + [
@@ -209,7 +199,7 @@ async def _embeddings(
     if not chosen.model:
         return [ProbeFinding(name, "fails", "no model is set", "set embeddings.model")]
     embedder = OpenAIEmbedder(chosen.model, own)
-    embedder.connection.loading_seconds = 0.0
+    embedder.connection.patience = 0.0
     try:
         vectors = await asyncio.to_thread(embedder.embed, ["a harbour town", "a ship at sea"])
     except EndpointError as error:

@@ -1,4 +1,4 @@
-"""Probes as long as a corpus's requests: context length; and the rates that the endpoint states."""
+"""Probes as long as a corpus's requests: context length."""
 
 import math
 import re
@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import with_graph_examples
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
@@ -145,20 +145,6 @@ def _fitting_settings(
     if max(settings.model.for_role(task).reply_limit for task in tasks) > reply:
         fix["model.max_output_tokens"] = reply
     return fix
-
-
-def pace(model: OpenAIChatModel) -> list[ProbeFinding]:
-    """Tell which rates the endpoint stated in the headers of its answers so far."""
-    limits, settings = model.connection.limits(), model.settings
-    rates = {"requests": limits.requests.per_minute, "tokens": limits.tokens.per_minute}
-    own = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
-    known = [f"{rate:,.0f} {kind} a minute" for kind, rate in rates.items() if rate]
-    if not known:
-        told = "slows down when the endpoint reports too many calls"
-        return [ProbeFinding("rate limits", "works", "none stated", told)]
-    source = "by the settings" if all(own[kind] for kind, rate in rates.items() if rate) else "by its headers"
-    told = f"sends at most {' and '.join(known)}"
-    return [ProbeFinding("rate limits", "works", f"limited {source}", told)]
 
 
 def _largest_input(settings: CorpusSettings, task: RoleName) -> int:

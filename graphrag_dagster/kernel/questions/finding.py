@@ -17,16 +17,17 @@ from graphrag_dagster.kernel.questions.context.answer import (
     section,
     text_unit,
 )
+from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.questions.scope.course_of_time import in_course
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
 from graphrag_dagster.kernel.retrieval.packaged_reranker import stages
 from graphrag_dagster.kernel.retrieval.ranking import Mode, Ranking, first_places
-from graphrag_dagster.kernel.retrieval.rerankers import Reranked, Sought, rerank
-from graphrag_dagster.kernel.retrieval.retriever import LocalRanking, retriever_of
+from graphrag_dagster.kernel.retrieval.rerankers import Reranked, rerank
+from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
 from graphrag_dagster.kernel.retrieval.search_words import words
-from graphrag_dagster.kernel.tasks.answering_ports import Routed
+from graphrag_dagster.kernel.tasks.answering_ports import Routed, Sought
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
 from graphrag_dagster.kernel.text.english_words import OFFICES
 

@@ -1,7 +1,8 @@
-"""Estimated model calls of claims, resolution and merged descriptions."""
+"""Estimated model calls of claims, typing, resolution and merged descriptions."""
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -12,22 +13,25 @@ from graphrag_dagster.kernel.models.call_estimates import (
     Range,
     approximately,
     exactly,
-    merged_tokens,
-    names_and_pairs,
-    plan_extraction,
-    plan_merging,
-    plan_names,
-    reply_tokens,
+    reply_length,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Listener
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, Unit
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.name_judging_ports import Untyped
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.index.extraction import untyped_names
 from graphrag_dagster.systems.graphrag.index.merged_graph import description_groups
+from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
+from graphrag_dagster.systems.graphrag.llm.extraction_lengths import (
+    names_and_pairs,
+    plan_extraction,
+    reply_tokens,
+)
 from graphrag_dagster.systems.graphrag.llm.judges import LlmNameJudge
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor
 from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMerger
@@ -36,6 +40,16 @@ from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resol
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
 from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings, GraphSettings
 
+#: Tokens of a pair of names with the sentences in which they stand.
+PAIR = 150
+#: Such pairs in a call on average, and tokens of what is said of one.
+_PAIRS, _RULING = 17, 40
+#: Names without a type in a call on average, tokens of one, and of the label that it is given.
+_NAMES, _PER_NAME, _LABEL = 12, 8, 16
+#: Tokens of what one text unit says of an entity or a relationship.
+_DESCRIPTION = 30
+#: Tokens of a merged description.
+_MERGED = 150.0
 #: Share of an extraction reply that one of claims about the same text has.
 _OF_EXTRACTION = 0.6
 
@@ -105,7 +119,7 @@ def merging_estimate(
         own.name,
         calls + again,
         inputs + sent,
-        outputs + again * merged_tokens(seen),
+        outputs + again * reply_length(seen, _MERGED),
         len(there) - len(new),
     )
 
@@ -158,10 +172,13 @@ def resolution_estimate(
     new = [unit for unit in units if unit.new]
     kept = [unit.unit_id for unit in units if not unit.new]
     lacking = _replay_comparisons(corpus, settings, kept, memory) if kept else 0
-    calls, inputs, outputs = plan_names(
+    calls, inputs, outputs = plan_batches(
         [known.size(request) for request in memory.lacking],
         lacking,
         _open_pairs(corpus, new),
+        in_a_call=_PAIRS,
+        tokens=PAIR,
+        reply=_RULING,
         prompt=known.tokens(*(prompts.load(f"judge_names_{part}").text for part in ("system", "user"))),
         seen=known.average("resolve", "judge_names"),
     )
@@ -212,3 +229,98 @@ def _open_pairs(corpus: str, new: Sequence[Unit]) -> Range:
     by_rule = (pl.col("verdict") == "ask") & (pl.col("decided_by") == "rule")
     was_open = decisions.filter(by_rule | (pl.col("decided_by") == "model")).height
     return approximately(was_open / ledger.height * len(new), known=False)
+
+
+#: Names without a type for each name that stands in a text unit; a guess, by which nothing was measured.
+_WITHOUT_TYPE = 0.5
+
+
+def typing_estimate(
+    corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: KnownReplies
+) -> Estimate:
+    """Return what typing asks: of the untyped names of units that stay, of a guessed number in new ones."""
+    own = known.of_task("type")
+    typer = LlmEntityTyper(
+        OpenAIChatModel(own),
+        prompts,
+        labels=settings.section(ExtractionSettings).gliner.labels,
+        max_tokens=own.reply_limit,
+    )
+    staying = {unit.unit_id for unit in units if not unit.new}
+    asked = [one for one in _earlier_requests(corpus) if one.unit.id in staying]
+    requests = typer.requests(asked)
+    new = [requests[place] for place in known.new_requests("type", requests)]
+    texts = [unit.text for unit in units if unit.new]
+    names = _WITHOUT_TYPE * sum(len(names_and_pairs(text)[0]) for text in texts)
+    calls, inputs, outputs = plan_batches(
+        [known.size(request) for request in new],
+        sum(len(one.names) for one in asked) * len(new) / max(len(requests), 1),
+        approximately(names, known=False),
+        in_a_call=_NAMES,
+        tokens=_PER_NAME,
+        reply=_LABEL,
+        shown=known.tokens(*texts) if texts else 0,
+        prompt=known.tokens(*(prompts.load(f"type_entities_{part}").text for part in ("system", "user"))),
+        seen=known.average("type", "type_entities"),
+    )
+    return Estimate("typing", "type_entities", own.name, calls, inputs, outputs, len(requests) - len(new))
+
+
+def _earlier_requests(corpus: str) -> list[Untyped]:
+    wanted = (tables.GLEANED_ENTITIES, tables.TYPINGS, tables.TEXT_CHUNKS)
+    entities, typings, chunks = (Warehouse().read_if_present(table, corpus) for table in wanted)
+    if entities is None or typings is None or chunks is None:
+        return []
+    return untyped_names(entities, typings, chunks)
+
+
+def plan_merging(
+    mentions: Iterable[int], *, joined_up_to: int, max_input_tokens: int, prompt: int, seen: float | None
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of merging descriptions that are not there yet.
+
+    Args:
+        mentions: in how many text units each name, and each pair of names, stands.
+        joined_up_to: descriptions that have no more tokens together cost no call.
+        max_input_tokens: most tokens of descriptions in a call.
+        prompt: tokens of the prompt without them.
+        seen: tokens of an average reply of this model.
+    """
+    long = [count * _DESCRIPTION for count in mentions if count > 1 and count * _DESCRIPTION > joined_up_to]
+    # Not every name becomes an entity, and some are spelt in several ways.
+    calls = approximately(float(sum(math.ceil(tokens / max_input_tokens) for tokens in long)), known=False)
+    inputs = approximately(float(sum(long)), known=False) + calls * prompt
+    return calls, inputs, calls * reply_length(seen, _MERGED)
+
+
+def plan_batches(
+    requests: Sequence[int],
+    asked: float,
+    more: Range,
+    *,
+    in_a_call: int,
+    tokens: int,
+    reply: int,
+    prompt: int,
+    shown: int = 0,
+    seen: float | None,
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of rulings on items, many of which share a call.
+
+    Args:
+        requests: tokens of the requests that are known.
+        asked: items that these ask about.
+        more: items that there will be besides.
+        in_a_call: items of a call on average.
+        tokens: of an item.
+        reply: tokens of what is said of one.
+        prompt: tokens of the prompt without items.
+        shown: tokens of what is shown beside the further items.
+        seen: tokens of an average reply of this model.
+    """
+    further = more * (1 / in_a_call)
+    calls = exactly(len(requests)) + further
+    inputs = exactly(sum(requests)) + further * prompt + more * tokens + exactly(shown if more.high else 0)
+    if seen is not None:
+        return calls, inputs, calls * approximately(seen, known=True)
+    return calls, inputs, (exactly(asked) + more) * approximately(reply, known=False)

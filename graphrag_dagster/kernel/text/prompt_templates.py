@@ -2,14 +2,10 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from graphrag_dagster.kernel.tasks.task_ports import Turn
+from typing import Protocol
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -98,7 +94,15 @@ def enclose(tag: str, text: str) -> str:
     return f"<{tag}>\n{escape(text)}\n</{tag}>"
 
 
-def enclosed_conversation(history: "Sequence[Turn]") -> str:
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question of a conversation and its answer."""
+
+    question: str
+    answer: str
+
+
+def enclosed_conversation(history: Sequence[Turn]) -> str:
     """Return the conversation so far between its delimiters."""
     told = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in history)
     return enclose("conversation", told or "(none)")

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphrag_dagster.apps.planning.doctor import examine, verdict
 from graphrag_dagster.cli.commands.doctor_commands import doctor
+from graphrag_dagster.cli.result import show
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
@@ -17,7 +19,6 @@ from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, capabilities_of
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-from graphrag_dagster.kernel.models.probing.doctor import examine, verdict
 from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -210,7 +211,7 @@ def test_all_is_well() -> None:
         works = {probe for probe, one in by_probe.items() if one.verdict == "works"}
         assert works == {
             "reachable", "model", "chat", "hidden reasoning", "json_schema", "logit_bias", "output limit",
-            "context length", "rate limits",
+            "context length",
         }  # fmt: skip
         assert by_probe["embeddings"].verdict == "skipped"
         assert "extract, resolve, summarise, report, answer" in by_probe["chat"].endpoint
@@ -292,13 +293,6 @@ def test_reasoning_is_seen_and_silenced_or_told() -> None:
         assert found(endpoint)["hidden reasoning"].verdict == "fallback"
 
 
-def test_stated_rates_are_taken_as_the_pace() -> None:
-    with ScriptedEndpoint(requests_per_minute=60_000, tokens_per_minute=60_000_000) as endpoint:
-        told = found(endpoint)["rate limits"]
-    assert told.found == "limited by its headers"
-    assert told.consequence == "sends at most 58,800 requests a minute and 58,800,000 tokens a minute"
-
-
 def test_embeddings_are_probed_where_the_endpoint_makes_them() -> None:
     own = {"embeddings": {"embedder": "endpoint", "model": "vectors"}}
     with ScriptedEndpoint(dimension=24) as endpoint:
@@ -350,7 +344,7 @@ def test_an_endpoint_that_is_not_there_skips_the_rest() -> None:
     findings = found(_closed_port())
     assert findings["reachable"].verdict == "fails"
     assert "cannot reach" in findings["reachable"].found
-    assert findings["rate limits"].verdict == findings["context length"].verdict == "skipped"
+    assert findings["context length"].verdict == "skipped"
     assert verdict(list(findings.values())) == "unusable"
 
 
@@ -367,12 +361,12 @@ def test_the_command_tells_the_verdict_and_no_secret(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ScriptedEndpoint(models=["gpt-4.1-mini"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
-        assert doctor("letters", as_json=False) == 0
+        assert show(doctor("letters"), as_json=False) == 0
         told = capsys.readouterr()
         assert "ready" in told.out
         assert endpoint.url in told.out
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url.replace("http://", "http://user:pass-word@"))
-        assert doctor(None, as_json=True) == 0
+        assert show(doctor(None), as_json=True) == 0
         listed = json.loads(capsys.readouterr().out)
         assert (listed["corpus"], listed["verdict"]) == (None, "ready")
     for secret in (KEY, "pass-word"):
@@ -386,8 +380,8 @@ def test_a_key_that_is_refused_is_not_shown(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ScriptedEndpoint(faults=lambda *_: Fault(401, f"Incorrect API key: {KEY}")) as endpoint:
         corpus(home, endpoint.url)
-        assert doctor("letters", as_json=False) == 1
-        assert doctor("letters", as_json=True) == 1
+        assert show(doctor("letters"), as_json=False) == 1
+        assert show(doctor("letters"), as_json=True) == 1
     told = capsys.readouterr()
     assert "not usable" in told.out
     assert "$OPENAI_API_KEY" in told.out
@@ -397,7 +391,7 @@ def test_a_key_that_is_refused_is_not_shown(
 def test_what_the_doctor_found_spares_the_checkup(home: Path, store: CapabilityStore) -> None:
     with ScriptedEndpoint(unsupported=["response_format.json_schema"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
         from graphrag_dagster.kernel.models.cache.cache_database import database_at
         from graphrag_dagster.kernel.storage.home import cache_place
 
@@ -414,7 +408,7 @@ def test_a_context_is_judged_by_the_units_there_are(
         corpus(home, endpoint.url, text_units={"strategy": "none"}, reports={"context_tokens": 500})
         text = "Ann Lee wrote to the mayor of Dorn about the bridge. " * documents
         (home / "corpora" / "letters" / "one.txt").write_text(text, encoding="utf-8")
-        code = doctor("letters", as_json=True)
+        code = show(doctor("letters"), as_json=True)
     findings = {one["probe"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
     told = findings["context length"]
     if documents == 1:
@@ -430,15 +424,15 @@ def test_nothing_is_probed_that_nothing_asks(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with pytest.raises(EndpointError, match="no endpoint is configured"):
-        doctor(None, as_json=False)
+        show(doctor(None), as_json=False)
     with ScriptedEndpoint(models=["gpt-4.1-mini"], obey_limit=True) as endpoint:
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
         corpus(home, endpoint.url, engine="extractive")
-        assert doctor("letters", as_json=False) == 0
+        assert show(doctor("letters"), as_json=False) == 0
         assert "no model is used" in capsys.readouterr().out
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
         assert json.loads(capsys.readouterr().out)["findings"] == []
         assert endpoint.requests == []
         corpus(home, endpoint.url, engine="extractive", embeddings={"embedder": "endpoint", "model": "v"})
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
         assert {one.path for one in endpoint.requests} == {"/v1/embeddings"}

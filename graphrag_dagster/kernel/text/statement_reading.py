@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.questions.citations import rewrite_citations
-from graphrag_dagster.kernel.questions.names_and_numbers import KnownWords, Number, is_among, numbers_of
+from graphrag_dagster.kernel.text.citations import rewrite_citations
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
+from graphrag_dagster.kernel.text.names_and_numbers import KnownWords, Number, is_among, numbers_of
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import stem
 

@@ -7,18 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.apps.evaluation.stages.evaluation_plan import EvaluationSize, plan_evaluation
-from graphrag_dagster.kernel.models.call_estimates import (
-    MethodSize,
-    Range,
-    approximately,
-    exactly,
-    plan_extraction,
-    plan_merging,
-    plan_reports,
-    plan_summaries,
-    share_of_levels,
-)
-from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, ModelUse
+from graphrag_dagster.apps.planning.indexing_estimates import plan_batches, plan_merging
+from graphrag_dagster.apps.planning.indexing_plan import plan_reports, share_of_levels
+from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, approximately, exactly
+from graphrag_dagster.systems.coterag.coterag_estimates import plan_summaries
+from graphrag_dagster.systems.graphrag.llm.extraction_lengths import plan_extraction
 
 NUMBERS = st.floats(0, 1e6)
 RANGES = st.builds(Range, NUMBERS, NUMBERS, NUMBERS)
@@ -76,6 +69,16 @@ def test_summaries_are_planned_in_order(
     calls, inputs = plan_summaries(communities, prompt, context, elements)
     assert in_order(calls, inputs)
     assert communities.high * prompt <= inputs.high <= communities.high * (prompt + context) + 1e-3
+
+
+@given(COUNTS, NUMBERS, RANGES, st.integers(0, 500), SEEN)
+def test_rulings_that_share_calls_are_planned_in_order(
+    requests: list[int], asked: float, more: Range, shown: int, seen: Any
+) -> None:
+    each = {"in_a_call": 12, "tokens": 8, "reply": 16, "prompt": 300}
+    made = plan_batches(requests, asked, more, **each, shown=shown, seen=seen)
+    assert in_order(*made)
+    assert made[0].low >= len(requests)
 
 
 @given(COUNTS, st.integers(0, 500), st.integers(1, 5000), SEEN)
@@ -147,26 +150,3 @@ def test_a_description_is_planned_where_there_is_none(described: float, calls: i
     assert (one.calls.low, one.calls.expected) == (calls, calls)
     assert one.calls.high == calls + 3 * 9
     assert one.input_tokens.expected == sent
-
-
-def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> None:
-    import polars as pl
-
-    from graphrag_dagster.dbt_like_sql.loader import load_models
-    from graphrag_dagster.kernel.storage.warehouse import Warehouse
-    from graphrag_dagster.kernel.tables import MODEL_USAGE, RUN_USAGE
-
-    for run in ("r1", "r2"):
-        for place, asset in enumerate(("extraction", "reports"), start=1):
-            sums = {name: place * (at + 1) for at, name in enumerate(USE_FIELDS)}
-            memory.account(asset=asset, run=run).book("t", "m", ModelUse(**{**sums, "unpriced": 0}))
-    warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
-    warehouse.write(MODEL_USAGE, "c", memory.log.table("c"))
-    (model,) = (one for one in load_models() if one.table is RUN_USAGE)
-    warehouse.write_all("c", {}, {model.table: model.query})
-    rows, totals = warehouse.read(MODEL_USAGE, "c"), warehouse.read(RUN_USAGE, "c")
-    assert totals.height == 2
-    for total in totals.iter_rows(named=True):
-        of_run = rows.filter(pl.col("run_id") == total["run_id"])
-        for name in set(USE_FIELDS) - {"unpriced"}:
-            assert total[name] == pytest.approx(of_run[name].sum()), name

@@ -11,8 +11,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from graphrag_dagster.kernel.questions.citations import Citation
 from graphrag_dagster.kernel.tasks.task_ports import Quote, RecordKind
+from graphrag_dagster.kernel.text.citations import Citation
 
 _MARK = re.compile(r"(?P<blank>\s*)\[\s*Data\s*:(?P<inside>[^\[\]]*)\]", re.IGNORECASE)
 _GROUP = re.compile(r"(?P<label>[^;()]*)\((?P<ids>[^()]*)\)")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from graphrag_dagster.cli.commands.doctor_commands import doctor
+from graphrag_dagster.cli.result import show
 from graphrag_dagster.errors import CorpusError, SettingsError
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
@@ -40,12 +41,12 @@ def test_sizes_that_fit_a_context_are_written_and_then_it_works(
 ) -> None:
     with ScriptedEndpoint(context_tokens=8192, overflow=overflow, obey_limit=True) as endpoint:
         file = corpus(home, endpoint.url, "reports: {engine: llm}\n")
-        assert doctor("letters", as_json=False) == 1
+        assert show(doctor("letters"), as_json=False) == 1
         told = capsys.readouterr().out
         assert "recommended settings" in told
         assert "doctor letters --fix writes them" in told
         before = file.read_text(encoding="utf-8")
-        assert doctor("letters", fix=True, as_json=False) == 1
+        assert show(doctor("letters", fix=True), as_json=False) == 1
         after = file.read_text(encoding="utf-8")
         for comment in ("# Letters of a town.", "# a small model", "  # on this machine"):
             assert comment in after
@@ -56,7 +57,7 @@ def test_sizes_that_fit_a_context_are_written_and_then_it_works(
         assert found["search"]["context_tokens"] == found["reports"]["context_tokens"]
         assert 1500 <= found["model"]["max_output_tokens"] <= 2000
         capsys.readouterr()
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
         [length] = [
             one for one in json.loads(capsys.readouterr().out)["findings"] if one["probe"] == "context length"
         ]
@@ -66,14 +67,14 @@ def test_sizes_that_fit_a_context_are_written_and_then_it_works(
 def test_a_model_that_is_not_there_is_replaced_by_the_only_one(home: Path) -> None:
     with ScriptedEndpoint(models=["llama3:8b"], strict_models=True, obey_limit=True) as endpoint:
         file = corpus(home, endpoint.url, "  name: gpt-4.1-mini   # to be changed\n")
-        assert doctor("letters", fix=True, as_json=True) == 1
+        assert show(doctor("letters", fix=True), as_json=True) == 1
         assert '  name: "llama3:8b"   # to be changed\n' in file.read_text(encoding="utf-8")
-        assert doctor("letters", as_json=True) == 0
+        assert show(doctor("letters"), as_json=True) == 0
 
 
 def test_what_is_written_needs_a_corpus(home: Path) -> None:
     with pytest.raises(CorpusError, match="needs the name of a corpus"):
-        doctor(None, fix=True, as_json=False)
+        show(doctor(None, fix=True), as_json=False)
 
 
 def test_a_server_that_is_not_there_is_told_with_its_port() -> None:
@@ -94,9 +95,9 @@ def test_a_server_that_loads_is_not_waited_for_by_the_doctor(
     loading = Fault(503, "Loading model", "unavailable_error")
     with ScriptedEndpoint(faults=lambda *_: loading) as endpoint:
         corpus(home, endpoint.url)
-        assert doctor("letters", as_json=True) == 1
+        assert show(doctor("letters"), as_json=True) == 1
     [first, *_] = json.loads(capsys.readouterr().out)["findings"]
-    assert "loading" in first["found"]
+    assert "Loading model" in first["found"]
     assert "run doctor again" in first["consequence"]
 
 
