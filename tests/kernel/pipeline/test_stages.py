@@ -106,12 +106,17 @@ def instance(home: Path) -> Iterator[dg.DagsterInstance]:
 
 
 def run(
-    instance: dg.DagsterInstance, function: Callable[[Tables, StepRun], Iterator[Made]], *assets: Table
+    instance: dg.DagsterInstance,
+    function: Callable[[Tables, StepRun], Iterator[Made]],
+    *assets: Table,
+    selection: dg.AssetSelection | None = None,
 ) -> dg.ExecuteInProcessResult:
     stage = Step("said", function, reads=(tables.DOCUMENTS,), assets=dict.fromkeys(assets, ()))
     return dg.materialize(
         [assets_of(stage, frozenset())],
-        partition_key="coast",
+        selection=selection,
+        # A job of checks alone has no partitions for Dagster, whatever those of its checks (1.13.27).
+        tags={"dagster/partition": "coast"},
         resources=compose().resources or {},
         instance=instance,
         raise_on_error=False,
@@ -145,6 +150,25 @@ def test_both_tables_are_there_with_what_is_told_of_them(instance: dg.DagsterIns
     assert (told["document_metadata"].tags or {})["dagster/data_version"]
     for table in (DOCUMENT_METADATA, DOCUMENT_PERIODS):
         assert Warehouse().read(table, "coast").is_empty()
+
+
+def test_a_check_runs_alone_and_what_a_step_makes_is_told_whatever_is_selected(
+    instance: dg.DagsterInstance,
+) -> None:
+    assets = (DOCUMENT_METADATA, DOCUMENT_PERIODS)
+    one = dg.AssetSelection.assets(asset_key(DOCUMENT_PERIODS))
+    result = run(instance, said(DOCUMENT_PERIODS.empty()), *assets, selection=one)
+    assert result.success
+    assert set(made(result)) == {"document_metadata", "document_periods"}
+    assert not any(event.is_hook_event for event in result.all_events)
+
+    checks = dg.AssetSelection.checks_for_assets(asset_key(DOCUMENT_METADATA))
+    alone = run(instance, said(ValueError("nothing is made")), *assets, selection=checks)
+    assert alone.success
+    assert not made(alone)
+    (found,) = alone.get_asset_check_evaluations()
+    assert found.passed
+    assert {name: value.value for name, value in found.metadata.items()} == {"problems": 0}
 
 
 def test_what_came_before_a_failure_is_written_and_told(instance: dg.DagsterInstance) -> None:
