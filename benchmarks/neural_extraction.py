@@ -27,8 +27,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graphrag_dagster.engines.neural.gliner_rebel_models import GlinerEntityModel, RebelRelationModel, Writing
-from graphrag_dagster.engines.neural.label_rules import SCIENTIFIC
 from graphrag_dagster.engines.neural.rebel_parsing import MARKERS
+from graphrag_dagster.systems.graphrag.settings import SCIENTIFIC
 
 WORDS = [f"word{n}" for n in range(5_000)]
 LAYERS = {"gliner small": 6, "gliner medium": 12}

@@ -22,7 +22,7 @@ from graphrag_dagster.kernel.tasks.task_ports import Quarantined
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.extraction_lengths import names_and_pairs
 from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples, read_tuple_records
-from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
+from graphrag_dagster.systems.graphrag.llm.summarization import ReportShape
 
 FILES = ("mock_cache.json", "llm_cache_shua-chen.json")
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "nano_graphrag_carol"
@@ -69,7 +69,7 @@ def reports(replies: list[str]) -> None:
     findings: Counter[int] = Counter()
     for reply in replies:
         try:
-            report, mended = read_typed(reply, ReportReply)
+            report, mended = read_typed(reply, ReportShape)
         except NotUsable as problem:
             counts[f"failed: {problem}"] += 1
         else:
@@ -109,7 +109,7 @@ def cut_reports(file: Path) -> None:
     ]
     tried, accepted = 0, 0
     for reply in whole:
-        read_typed(reply, ReportReply)
+        read_typed(reply, ReportShape)
         tried += len(reply)
         accepted += sum(readable(reply[:end]) for end in range(len(reply)))
     print(f"{len(whole)} reports cut at every position: accepted {accepted} of {tried:,}")
@@ -119,7 +119,7 @@ def cut_reports(file: Path) -> None:
 
 def readable(reply: str) -> bool:
     try:
-        read_typed(visible_text(reply), ReportReply)
+        read_typed(visible_text(reply), ReportShape)
     except NotUsable:
         return False
     return True

@@ -8,18 +8,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.questions.question import validate_question
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
     from graphrag_dagster.apps.cypher.property_graph import CorpusGraph, GraphQueryRun
     from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
     from graphrag_dagster.apps.explorer.explorer import Explorer
     from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
+    from graphrag_dagster.kernel.storage.sql_sandbox import SnapshotQueries
     from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer
 
 
@@ -44,6 +48,24 @@ class Index(CorpusIndex):
         from graphrag_dagster.apps.explorer.explorer import Explorer
 
         return Explorer(name, cache=cache)
+
+    def sql(self, query: str, *, seconds: float = 60.0, megabytes: int = 1000) -> pl.DataFrame:
+        """Return the rows of one SQL statement over the tables of this snapshot.
+
+        It can only read, and has neither files nor extensions nor the network. What JSON has no value for,
+        such as dates, is a text. The tables are in ``docs/reference/tables.md``.
+
+        Args:
+            query: a ``select`` statement in DuckDB's SQL.
+            seconds: time limit.
+            megabytes: memory limit of the query.
+
+        Raises:
+            QuestionError: it does not only read, DuckDB refuses it, or it reaches a limit.
+            QueryError: the snapshot has been deleted since it was opened.
+        """
+        queries = cast("SnapshotQueries", self.searcher.index.queries)
+        return queries.frame(query, QueryLimits(seconds, megabytes, raisable=False))
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
         """Run a Cypher query over the graph; see ``docs/reference/cypher.md`` for the supported subset.

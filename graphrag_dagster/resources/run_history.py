@@ -21,6 +21,7 @@ from dagster import (
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.resources.dagster_instance import recorded_instance
 from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
+from graphrag_dagster.resources.unfinished_index import finished_note
 
 _SOME = 500
 _PARTITION = "dagster/partition"
@@ -113,7 +114,8 @@ def delete_run(instance: DagsterInstance, run_id: str) -> None:
 
 
 def forget_partition(instance: DagsterInstance, corpus: str) -> None:
-    """Delete the corpus's partition."""
+    """Delete the corpus's partition, and the note that its index was finished."""
+    finished_note(corpus).unlink(missing_ok=True)
     if instance.has_dynamic_partition(str(CORPUS.name), corpus):
         instance.delete_dynamic_partition(str(CORPUS.name), corpus)
 

@@ -1,12 +1,14 @@
 """The last run to index a corpus, as Dagster has recorded it."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.kernel.catalogue.registry import stages_made
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.index_status import UnfinishedIndex
-from graphrag_dagster.kernel.pipeline.publishing import SNAPSHOT
-from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.storage.home import dagster_home
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, DagsterRun, RunRecord
@@ -23,9 +25,39 @@ _ENDED = ("FAILURE", "CANCELED", "CANCELING")
 def unfinished_index(corpus: str) -> UnfinishedIndex | None:
     """Return the last run to index a corpus if it has not succeeded, else None.
 
+    Dagster takes half a second to load: it is only asked where its records have changed since it said that
+    there is none.
+
     Raises:
         DagsterInstanceError: Dagster's settings or records are unusable.
     """
+    records, note = _state_of_records(), finished_note(corpus)
+    if records and note.is_file() and note.read_text(encoding="ascii") == records:
+        return None
+    found = _recorded(corpus)
+    if records and found is None:
+        with suppress(OSError):
+            note.parent.mkdir(exist_ok=True)
+            note.write_text(records, encoding="ascii")
+    return found
+
+
+def finished_note(corpus: str) -> Path:
+    """Return the file that says in which state of Dagster's records no index of a corpus was unfinished."""
+    return dagster_home() / ".finished" / stable_id(corpus)
+
+
+def _state_of_records() -> str:
+    """Return what changes with every run that is recorded; blank where that cannot be told from files."""
+    settings, runs = dagster_home() / "dagster.yaml", dagster_home() / "history" / "runs.db"
+    # Records may lie elsewhere.
+    if not runs.is_file() or not settings.is_file() or b"storage" in settings.read_bytes():
+        return ""
+    files = [file.stat() for file in (runs, runs.with_name("runs.db-wal")) if file.is_file()]
+    return " ".join(f"{file.st_mtime_ns} {file.st_size}" for file in files)
+
+
+def _recorded(corpus: str) -> UnfinishedIndex | None:
     # Imported here because it imports Dagster, which not every command needs.
     from graphrag_dagster.resources.dagster_instance import recorded_instance
 
@@ -57,6 +89,8 @@ def _tells_of_index(run: "DagsterRun") -> bool:
     if run.asset_selection is None:
         return True
     # Imported here because it imports Dagster, which not every command needs.
+    from graphrag_dagster.kernel.pipeline.publishing import SNAPSHOT
+    from graphrag_dagster.kernel.tables.declared_tables import all_tables
     from graphrag_dagster.resources.dagster_keys import asset_key
 
     if asset_key(SNAPSHOT) in run.asset_selection:

@@ -13,6 +13,7 @@ from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.unfinished_index import unfinished_index
 
 UNNEEDED = (
+    "dagster",
     "spacy",
     "scipy",
     "openai",
@@ -104,6 +105,7 @@ def test_records_that_lie_elsewhere_are_asked_for_there(home: Path) -> None:
 
 @pytest.mark.usefixtures("coast")
 def test_what_is_unchanged_loads_nothing_that_makes_an_index() -> None:
+    assert unfinished_index("coast") is None
     code = (
         "import sys, json\n"
         "from graphrag_dagster.cli.app import app\n"

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.lineage.entity_lineage import ALIASES, DECISIONS
-from graphrag_dagster.kernel.lineage.lineage_reader import TableRows, open_rows
+from graphrag_dagster.kernel.lineage.lineage_reader import open_rows
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows
 from graphrag_dagster.kernel.lineage.resolved_names import decisions_on
 from graphrag_dagster.kernel.lineage.row_lineage import entity_named
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -140,7 +141,7 @@ def _is_answered(question: OpenQuestion, links: Mapping[str | None, DecisionLink
     )
 
 
-def _entities(rows: TableRows) -> pl.DataFrame:
+def _entities(rows: LineageRows) -> pl.DataFrame:
     found = rows.all("graph.entities", _ENTITY)
     aliases = rows.all(ALIASES, _NAMES)
     spelled = (

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.common.file_discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.lineage.lineage_reader import TableRows, open_rows
+from graphrag_dagster.kernel.lineage.lineage_reader import open_rows
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows
 from graphrag_dagster.kernel.lineage.row_lineage import find_rows, unknown_row_message
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings, load_settings_file
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -270,7 +271,7 @@ def _user() -> str | None:
         return None
 
 
-def _document(rows: TableRows, asked: str) -> tuple[str, pl.Series]:
+def _document(rows: LineageRows, asked: str) -> tuple[str, pl.Series]:
     """Return what a document is called in a decision, and the ids of the documents that are meant.
 
     It is the path, which stays when the text is edited; the id only where a file has several documents.

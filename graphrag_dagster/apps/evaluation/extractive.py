@@ -1,4 +1,4 @@
-"""Rule-based implementations of the evaluation's tasks, without a model (spec_graphrag §12).
+"""Rule-based implementations of the evaluation's tasks, without a model.
 
 Every question is about one theme of the corpus from the point of view of one persona, and needs many texts
 together for its answer. There is no language understanding: the themes come from the graph of the corpus.

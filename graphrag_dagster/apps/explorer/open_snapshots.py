@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.lineage.lineage_reader import TableRows
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, attach, damage_errors, frame_of
 from graphrag_dagster.kernel.storage.published import Published, published, reading, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
@@ -90,9 +90,9 @@ class OpenSnapshot:
         return source
 
     @property
-    def lineage(self) -> TableRows:
+    def lineage(self) -> LineageRows:
         """The tables as lineage walks over them."""
-        return TableRows(self.reader)
+        return LineageRows(self.reader)
 
     def has(self, table: Table) -> bool:
         """Return whether the snapshot has the table."""

@@ -231,7 +231,7 @@ def write_back(
 
     These are its communities, those that it is a context node of, and the summary of a report. Only
     properties with the prefix of the settings are written, and nodes that have them already are left alone:
-    doing it again changes nothing, and after an interruption it goes on (spec_context_leiden §6).
+    doing it again changes nothing, and after an interruption it goes on.
 
     Args:
         corpus: one that was taken in from a graph server, or whose export is in one.

@@ -148,6 +148,8 @@ def _run_index(name: str, wanted: IndexOptions, is_first: bool) -> RunOutcome:
             resources["warehouse"] = {"take_over": True}
         run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources)
     ran = RunOutcome(run_id, time.monotonic() - begin)
+    # Noted while Dagster is loaded, so that an index of what is unchanged need not load it.
+    unfinished_index(name)
     used = usage_rows(name, run_id)
     paid = sum(row["cached"] for row in used) <= sum(row["calls"] for row in used)
     note_indexing(name, ran.seconds, whole=is_first and paid)
@@ -193,7 +195,7 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
     changed = compare_documents(before, warehouse.read(DOCUMENTS, name))
     account = warehouse.read(IMPORT_ACCOUNT, name)
     corpus = shlex.quote(name)
-    used = usage_table(name, ran.run_id)
+    used = usage_rows(name, ran.run_id)
 
     def shown() -> Iterator[Part]:
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
@@ -203,8 +205,7 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
         yield from account_lines(account)
         yield figures_table(summary)
         yield f"details: graphrag-dagster show {corpus}"
-        if used:
-            yield used
+        yield from usage_table(used)
         yield f"tables: {warehouse.file(name)}"
         if since:
             yield f"nothing has changed; to run anyway: graphrag-dagster index {corpus} --again"
@@ -222,7 +223,7 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
         **unread_rows(files),
         "rows": account,
         "up_to_date": since is not None,
-        "usage": usage_rows(name, ran.run_id),
+        "usage": used,
         "missing": missing,
         "repaired": repaired,
         "unreadable": unreadable_units(ledger),

@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.text.evidence import Told
 
 _SHOWN, _TEXT = 5, 200
 _ROWS = 10
-_UNTOLD = {
+_HIDDEN_FACTS = {
     "human_readable_id",
     "document_id",
     "start_char",
@@ -58,7 +58,7 @@ def show_why(
         WarehouseError: the corpus has not been indexed.
     """
     if kind not in WHY_KINDS:
-        raise QuestionError(f"{kind!r} is nothing to ask about; choose {', '.join(WHY_KINDS)}")
+        raise QuestionError(f"{kind!r} is not a kind of row; choose {', '.join(WHY_KINDS)}")
     step = why(Warehouse(), name, kind, row, None if everything else _SHOWN)
     tree = Tree(_line(step), guide_style="dim")
     _grow(tree, step)
@@ -106,10 +106,10 @@ def _grow(tree: Tree, step: LineageStep) -> None:
 
 
 def _line(step: LineageStep) -> str:
-    told = ", ".join(
-        f"{key} {_format_value(value)}" for key, value in step.facts.items() if key not in _UNTOLD
+    listed = ", ".join(
+        f"{key} {_format_value(value)}" for key, value in step.facts.items() if key not in _HIDDEN_FACTS
     )
-    facts = f" [dim]{escape(told)}[/]" if told else ""
+    facts = f" [dim]{escape(listed)}[/]" if listed else ""
     identity = f" [dim]{escape(step.id)}[/]" if step.id else ""
     if step.kind == "text_unit":
         span = f"characters {step.facts.get('start_char', '?')}–{step.facts.get('end_char', '?')}"
@@ -148,62 +148,33 @@ def _count_table(found: Impact) -> Frame:
     ]
     rows.append(("reports that show any of it", None, counts["reports_holding"], totals["reports"]))
     if totals["summaries"]:
-        rows.append(("summaries that tell of it", None, counts["summaries_again"], totals["summaries"]))
+        rows.append(("summaries that mention it", None, counts["summaries_again"], totals["summaries"]))
     rows += [
         ("answers that cite it", None, counts["answers_citing"], totals["answers"]),
         ("at most written again: descriptions", None, counts["descriptions_again"], None),
         ("at most written again: reports", None, counts["reports_again"], None),
     ]
-    return Frame(pl.DataFrame(rows, ("", "gone", "less", "of"), orient="row"))
+    return Frame(pl.DataFrame(rows, ("rows", "gone", "less", "of"), orient="row"))
 
 
 def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
-    entities, relationships = found.entities, found.relationships
-    ends = pl.format("{} – {}", "source", "target")
-    kept = ~pl.col("gone")
-    shown = [
-        pl.when(pl.col(kind) > 0).then(pl.format(f"{kind} {{}}", kind)).alias("shown")
-        for kind in ("entities", "relationships", "claims", "reports", "degrees")
-    ]
-    yield "entities that go", entities.filter("gone").select("title", "type", "instances", "entity_id")
-    yield (
-        "entities with fewer instances",
-        entities.filter(kept).select("title", "instances", "instances_after", "redescribed", "entity_id"),
+    entities, relationships, kept = found.entities, found.relationships, ~pl.col("gone")
+    ends, units = (
+        pl.format("{} – {}", "source", "target").alias("relationship"),
+        ("text_units", "text_units_after"),
     )
-    yield (
-        "relationships that go",
-        relationships.filter("gone").select(
-            relationship=ends, weight="weight", relationship_id="relationship_id"
-        ),
-    )
-    yield (
-        "relationships that lose weight",
-        relationships.filter(kept).select(
-            ends.alias("relationship"), "weight", "weight_after", "redescribed", "relationship_id"
-        ),
-    )
-    yield "claims that go", found.claims.filter("gone").select("description", "claim_id")
-    yield (
-        "claims with fewer instances",
-        found.claims.filter(kept).select(
-            "description", "instances", "instances_after", "redescribed", "claim_id"
-        ),
-    )
-    yield (
-        "communities that lose members",
-        found.communities.select("level", "size", "size_after", "title", "community_id"),
-    )
-    yield (
-        "reports that show any of it",
-        found.reports.select(
-            "level", "title", pl.concat_str(shown, separator=", ", ignore_nulls=True), "report_id"
-        ),
-    )
-    yield (
-        "summaries that tell of it",
-        found.summaries.select("title", "engine", "triples", "lost", "community_id"),
-    )
-    yield (
-        "answers that cite it or were shown it",
-        found.answers.select("question", "method", "citations", "shown", "answer_id"),
-    )
+    yield "entities that go", entities.filter("gone")["title", "type", "text_units", "entity_id"]
+    yield "entities in fewer text units", entities.filter(kept)["title", *units, "entity_id"]
+    gone = relationships.filter("gone").select(ends, "text_units", "relationship_id")
+    yield "relationships that go", gone
+    fewer = relationships.filter(kept).select(ends, *units, "relationship_id")
+    yield "relationships in fewer text units", fewer
+    yield "claims that go", found.claims.filter("gone")["description", "claim_id"]
+    yield "claims in fewer text units", found.claims.filter(kept)["description", *units, "claim_id"]
+    smaller = found.communities["level", "size", "size_after", "title", "community_id"]
+    yield "communities that lose members", smaller
+    yield "reports that show any of it", found.reports["level", "title", "shown", "report_id"]
+    summaries = found.summaries["title", "engine", "triples", "lost", "community_id"]
+    yield "summaries that mention it", summaries
+    answers = found.answers["question", "method", "citations", "shown", "answer_id"]
+    yield "answers that cite it or were shown it", answers

@@ -4,15 +4,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
 import typer
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.console import ERR, number
 from graphrag_dagster.cli.options import Target
-from graphrag_dagster.cli.result import Part, Result, say
+from graphrag_dagster.cli.result import Frame, Part, Result, say
 from graphrag_dagster.cli.run_budget import RunBudget
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.models.call_estimates import Estimate, Plan, Range
@@ -79,24 +79,22 @@ def plan_result(plan: Plan) -> Result:
 
 
 def estimates(title: str, plan: Plan) -> Iterator[Part]:
-    """Yield a plan's stages, a line for each bound of what they need, and their sum."""
-    table = RichTable(title=Text(title), title_justify="left", show_lines=True)
-    table.add_column("stage, model", overflow="fold")
-    table.add_column("")
-    for column in ("calls", "tokens in", "tokens out", "US$"):
-        table.add_column(column, justify="right")
-    for one in plan.estimates:
-        money = usd(one, plan.prices.get(one.model))
-        cached = f"\n{number(one.cached)} cached" if one.cached else ""
-        table.add_row(
-            Text(f"{one.stage}\n{one.model}{cached}"),
-            "lowest\nexpected\nhighest",
-            *(_lines(value) for value in (one.calls, one.input_tokens, one.output_tokens)),
-            "?" if money is None else "\n".join(_dollars(money)),
-        )
-    yield table
+    """Yield a plan's stages, each with the least, the expected and the most that it needs, and their sum."""
+    rows = [
+        {
+            "stage": one.stage,
+            "model": one.model,
+            "cached": one.cached,
+            "calls": _range(one.calls),
+            "tokens in": _range(one.input_tokens),
+            "tokens out": _range(one.output_tokens),
+            "US$": "?" if (money := usd(one, plan.prices.get(one.model))) is None else _dollars(money),
+        }
+        for one in plan.estimates
+    ]
+    yield Frame(pl.DataFrame(rows, infer_schema_length=None), title)
     total = total_usd(plan)
-    price = "price unknown" if total is None else f"US$ {' – '.join(_dollars(total))}"
+    price = "price unknown" if total is None else f"US$ {_dollars(total)}"
     yield f"total {_range(plan.tokens)} tokens, {price}"
 
 
@@ -127,17 +125,12 @@ def total_usd(plan: Plan) -> Range | None:
 
 
 def _range(value: Range) -> str:
-    if value.low == value.high:
-        return number(round(value.expected))
-    return " – ".join(_lines(value).splitlines())
+    bounds = [value.expected] if value.low == value.high else [value.low, value.expected, value.high]
+    return " – ".join(number(round(bound)) for bound in bounds)
 
 
-def _lines(value: Range) -> str:
-    return "\n".join(number(round(part)) for part in (value.low, value.expected, value.high))
-
-
-def _dollars(value: Range) -> list[str]:
-    return [f"{part:.3f}" for part in (value.low, value.expected, value.high)]
+def _dollars(value: Range) -> str:
+    return " – ".join(f"{part:.3f}" for part in (value.low, value.expected, value.high))
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:

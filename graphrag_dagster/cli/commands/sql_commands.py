@@ -171,7 +171,7 @@ def row_parts(found: ResultRows) -> Iterator[Part]:
         yield "there is more; --json or --csv FILE gives all"
 
 
-def _vertical(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str | Text]:
+def _vertical(columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Iterator[str | Text]:
     """Yield rows with more columns than a table can have, a line a value, the first lines of all."""
     left = _MOST_LINES
     for number, row in enumerate(rows, start=1):

@@ -1,4 +1,4 @@
-"""Claims without a model: sentences in which a known entity acts or has a number (spec_graphrag §12)."""
+"""Claims without a model: sentences in which a known entity acts or has a number."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Descriptions merged without a model: sentences chosen by maximal marginal relevance (spec_graphrag §12)."""
+"""Descriptions merged without a model: sentences chosen by maximal marginal relevance."""
 
 import re
 from collections import Counter

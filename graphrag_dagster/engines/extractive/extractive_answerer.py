@@ -1,4 +1,4 @@
-"""Answers made of quotations, chosen by rule, and reports rated by words (spec_graphrag §12)."""
+"""Answers made of quotations, chosen by rule, and reports rated by words."""
 
 from collections.abc import Sequence
 from dataclasses import replace

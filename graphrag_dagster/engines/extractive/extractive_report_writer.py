@@ -1,4 +1,4 @@
-"""Community reports made of quotations (spec_graphrag §12)."""
+"""Community reports made of quotations."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Entities and relationships without a model: by grammar, else by co-occurrence (spec_graphrag §12)."""
+"""Entities and relationships without a model: by grammar, else by co-occurrence."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

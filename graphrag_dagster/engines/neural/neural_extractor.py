@@ -6,7 +6,6 @@ from typing import Final, Protocol
 
 from graphrag_dagster.engines.extractive.parsing.language_detection import unreadable_reason
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
-from graphrag_dagster.engines.neural.label_rules import label_by_name
 from graphrag_dagster.engines.neural.rebel_parsing import (
     IncompleteTriple,
     LabelledMention,
@@ -39,23 +38,20 @@ def assemble_records(
     unit: TextUnit,
     named: Sequence[LabelledName],
     outputs: Iterable[ParsedTriples],
-    labels: Collection[str],
     wanted: Collection[str] = (),
 ) -> UnitExtraction:
     """Return the records of a text unit.
 
-    An end of a relation that is none of the names found becomes an entity, which is untyped; its type is what
-    its name says (:func:`~graphrag_dagster.engines.neural.label_rules.label_by_name`), else UNKNOWN. What is
-    no relation between two things is put aside.
+    An end of a relation that is none of the names found becomes an entity without a type: UNKNOWN. What is no
+    relation between two things is put aside.
 
     Args:
         unit: the text unit.
         named: names found in it.
         outputs: what was read in its relations, in the order of the text.
-        labels: that entities have.
         wanted: relations that are taken, as :func:`relation_label` writes them; of none: all are.
     """
-    records = _Records(unit.text, named, labels)
+    records = _Records(unit.text, named)
     for parsed in outputs:
         for triple in parsed.triples:
             records.add(triple, wanted)
@@ -76,8 +72,8 @@ def assemble_records(
 class _Records:
     """The records of one text, each once."""
 
-    def __init__(self, text: str, named: Sequence[LabelledName], labels: Collection[str]) -> None:
-        self._text, self._labels = text, labels
+    def __init__(self, text: str, named: Sequence[LabelledName]) -> None:
+        self._text = text
         self._places = TextPlaces(text)
         self._sentences = sentence_spans(text)
         self.entities = {
@@ -111,11 +107,10 @@ class _Records:
         name = normalise(surface)
         if name not in self.entities:
             spans = self._places.name(clean(surface)) or self._places.name(name)
-            kind = label_by_name(surface, self._labels)
             self.entities[name] = EntityInstance(
                 name,
                 clean(surface),
-                kind.upper() if kind else UNKNOWN_TYPE,
+                UNKNOWN_TYPE,
                 self._sentence_at(spans) or told,
                 spans=spans,
             )
@@ -147,10 +142,6 @@ _FEWEST_NAMES = 2
 
 class FindsMentions(Protocol):
     """Finds what is named in a text; what it finds depends on the text alone."""
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """What it calls things."""
 
     def mentions(self, text: str) -> list[LabelledMention]:
         """Return the mentions in a text, in any order."""
@@ -215,9 +206,8 @@ class NeuralGraphExtractor:
         read = list(map(self._read, units))
         related = [one.unit for one in read if len(one.named) >= _FEWEST_NAMES]
         parsed = dict(zip(related, self._relations.relations([one.text for one in related]), strict=True))
-        labels = self._entities.labels
         return [
-            one.done or assemble_records(one.unit, one.named, parsed.get(one.unit, ()), labels, self._wanted)
+            one.done or assemble_records(one.unit, one.named, parsed.get(one.unit, ()), self._wanted)
             for one in read
         ]
 

@@ -30,8 +30,8 @@ class FileLimits:
             found: how much of it there is, where that is known.
         """
         limit = getattr(self, key)
-        told = f"{found:,} {what}, more than" if found is not None else f"more {what} than"
-        return f"{told} files.{key} ({limit:,}); raise that in corpus.yaml, or split the file"
+        excess = f"{found:,} {what}, more than" if found is not None else f"more {what} than"
+        return f"{excess} files.{key} ({limit:,}); raise that in corpus.yaml, or split the file"
 
 
 DEFAULT_LIMITS = FileLimits()

@@ -72,7 +72,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-_MENDS = {
+_FIXES = {
     errno.EACCES: "fix its permissions, or those of its folder",
     errno.EPERM: "fix its permissions, or those of its folder",
     errno.ENOENT: "create it, or choose another location",
@@ -97,7 +97,7 @@ def os_error_message(error: OSError) -> str:
     """Return an error message of one line that names the path, the problem and the fix."""
     why = (error.strerror or str(error) or type(error).__name__).splitlines()[0]
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
-    fix = _MENDS.get(error.errno or 0, "fix it, and run again")
+    fix = _FIXES.get(error.errno or 0, "fix it, and run again")
     return f"{' and '.join(names) or 'this system'}: {why[:1].lower()}{why[1:]}; {fix}"
 
 

@@ -1,4 +1,4 @@
-"""Text units: windows of the documents' texts (paper §3.1.1, spec_graphrag §2)."""
+"""Text units: windows of the documents' texts (GraphRAG paper §3.1.1)."""
 
 import re
 import unicodedata
@@ -296,7 +296,7 @@ def check_units(documents: pl.DataFrame, units: pl.DataFrame, size: int, overlap
 
     Checked: every document with text has units and every unit a document; positions count from 0; the units
     of a document begin and end with it, move forward and leave no character out; each text is what stands
-    between its offsets; for token windows the count rule of spec_graphrag §2 holds and no window has more
+    between its offsets; for token windows the count rule of the tokenizer holds and no window has more
     than ``size`` tokens; no window of characters has more of these, or shares more than ``overlap`` of them.
     """
     whole = documents.select("document_id", pl.col("text").alias("whole"))

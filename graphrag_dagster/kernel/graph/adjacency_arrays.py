@@ -1,4 +1,4 @@
-"""A knowledge graph as arrays, indexed by head and by tail, with numbered relations (spec_lego §1).
+"""A knowledge graph as arrays, indexed by head and by tail, with numbered relations.
 
 The arrays are in memory, or memory-mapped from files.
 """

@@ -1,6 +1,6 @@
 """Labels of relations, and nodes, triples and paths as texts composed of labels.
 
-A path is ``label -> relation -> label -> …`` (spec_lego §1), a triple is a path of one edge, and a node or a
+A path is ``label -> relation -> label -> …``, a triple is a path of one edge, and a node or a
 relation is a single piece. A relation followed against its direction is written ``~relation``. As arrays of
 pieces, thousands of paths are cheap; texts are only made for those that are read.
 """
@@ -153,7 +153,7 @@ class VerbalizedRows:
 
 
 def first_by_score(scores: Scores, candidates: VerbalizedRows, most: int = -1) -> Places:
-    """Return indices by descending score; ties are ordered by text (spec_lego §2).
+    """Return indices by descending score; ties are ordered by text.
 
     Args:
         scores: scores of the candidates [n].

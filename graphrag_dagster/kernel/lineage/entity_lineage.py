@@ -130,3 +130,59 @@ class ResolvedRows:
         )
         aliases = self._rows.of(_ALIASES, column, values, _COLUMNS)
         return Resolved(aliases, units).named(instances, *names)
+
+
+_NODES = "graph.context_nodes"
+_MEASURES = ("similarity", "home_similarity", "distance", "betweenness", "penalised_score", "rank")
+
+
+def resemblance_steps(
+    rows: LineageRows, entity_id: str, most: int | None
+) -> tuple[tuple[LineageStep, ...], int]:
+    """Return the communities most similar to an entity, each with its levels, and the number of omitted ones.
+
+    Args:
+        rows: the tables.
+        entity_id: the entity.
+        most: most communities; None for all.
+    """
+    candidates = rows.of("graph.context_candidates", "entity_id", [entity_id]).sort("level")
+    shared = [name for name in candidates.columns if name != "level"]
+    candidates = candidates.group_by(shared, maintain_order=True).agg("level")
+    shown = candidates if most is None else candidates.head(most)
+    titles = rows.of("reports.community_reports", "report_id", shown["community_id"], ("report_id", "title"))
+    title_of = dict(titles.iter_rows())
+    steps = [
+        LineageStep(
+            "context node" if row["outcome"] == "taken" else "candidate",
+            row["community_id"],
+            f"of {_levels(row['level'])}: {title_of.get(row['community_id'], '')}",
+            facts={
+                "outcome": row["outcome"],
+                **{name: _round(row[name]) for name in _MEASURES if row[name] is not None},
+            },
+        )
+        for row in shown.iter_rows(named=True)
+    ]
+    return tuple(steps), len(candidates) - len(shown)
+
+
+def outside_entities(rows: LineageRows, report_id: str, shown: pl.DataFrame) -> set[str]:
+    """Return the entities in a report's context that are context nodes, not members.
+
+    Args:
+        rows: the tables.
+        report_id: the report, whose id is that of its community.
+        shown: rows of ``reports.report_context_rows``.
+    """
+    entities = set(shown.filter(kind="entity")["record_id"])
+    attached = rows.of(_NODES, "community_id", [report_id], ("entity_id",))["entity_id"]
+    return entities.intersection(attached)
+
+
+def _levels(levels: Sequence[int]) -> str:
+    return ", ".join(f"C{level}" for level in levels)
+
+
+def _round(value: float | int) -> float | int:
+    return round(value, 4) if isinstance(value, float) else value

@@ -6,18 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.affected_rows import (
-    Touched,
-    affected_answers,
-    affected_reports,
-    attachments_of,
-)
-from graphrag_dagster.kernel.lineage.entity_lineage import ResolvedRows
-from graphrag_dagster.kernel.lineage.instance_lineage import triples_stated_in
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, lineages
 from graphrag_dagster.kernel.lineage.row_lineage import find_rows
 
 _UNIT_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "end_char", "tokens")
+_CONTEXT_ROWS = "reports.report_context_rows"
 
 _COUNTED = {
     "documents": "corpus.documents",
@@ -30,7 +23,6 @@ _COUNTED = {
     "reports": "reports.community_reports",
     "answers": "answers.answers",
 }
-
 
 _NO_SUMMARIES = pl.DataFrame(
     schema={
@@ -48,12 +40,11 @@ class Impact:
     """The differences without some documents, assuming that communities stay as they are.
 
     Each frame has the affected rows, most affected first. ``documents``; ``copies``, paths of files with the
-    same content, which would replace a document; ``text_units``, which are deleted. ``entities`` and
-    ``relationships`` have ``gone`` and the values before and after: ``frequency`` or ``weight``,
-    ``instances``, and ``descriptions``, the number of distinct ones, with ``redescribed`` if they must be
-    merged again. ``claims`` likewise. ``communities`` lose members; ``context_nodes`` are deleted.
-    ``reports`` have deleted or changed rows in their context; ``summaries`` of CoTeRAG-S mention them.
-    ``answers`` cite the documents or had such rows in their context. ``totals``: rows of the corpus by kind.
+    same content, which would replace a document; ``text_units``, which are deleted. ``entities``,
+    ``relationships`` and ``claims`` have ``text_units`` and ``text_units_after``, and ``gone`` if none is
+    left. ``communities`` lose members; ``context_nodes`` are deleted. ``reports`` have deleted or changed
+    rows in their context; ``summaries`` of CoTeRAG-S mention them. ``answers`` cite the documents or had such
+    rows in their context. ``totals``: rows of the corpus by kind.
     """
 
     documents: pl.DataFrame
@@ -71,25 +62,19 @@ class Impact:
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of rows that are deleted or changed, or at most requested again from a model."""
-        entities, relationships, claims = self.entities, self.relationships, self.claims
-        reports = self.reports
-        citing = self.answers.filter(pl.col("citations") > 0)
+        merged = {"entities": self.entities, "relationships": self.relationships, "claims": self.claims}
+        gone = {name: int(frame["gone"].sum()) for name, frame in merged.items()}
+        less = {name: len(frame) - gone[name] for name, frame in merged.items()}
         return {
             "text_units_gone": len(self.text_units),
-            "entities_gone": int(entities["gone"].sum()),
-            "entities_less": len(entities) - int(entities["gone"].sum()),
-            "relationships_gone": int(relationships["gone"].sum()),
-            "relationships_less": len(relationships) - int(relationships["gone"].sum()),
-            "claims_gone": int(claims["gone"].sum()),
-            "claims_less": len(claims) - int(claims["gone"].sum()),
+            **{f"{name}_gone": number for name, number in gone.items()},
+            **{f"{name}_less": number for name, number in less.items()},
             "communities_less": len(self.communities),
             "context_nodes_gone": len(self.context_nodes),
-            "reports_holding": len(reports.filter("holds")),
-            "answers_citing": len(citing),
-            "descriptions_again": sum(
-                int(frame["redescribed"].sum()) for frame in (entities, relationships, claims)
-            ),
-            "reports_again": len(reports),
+            "reports_holding": int(self.reports["holds"].sum()),
+            "answers_citing": len(self.answers.filter(pl.col("citations") > 0)),
+            "descriptions_again": sum(less.values()),
+            "reports_again": len(self.reports),
             "summaries_again": len(self.summaries),
         }
 
@@ -119,38 +104,45 @@ def impact(rows: LineageRows, asked: str) -> Impact:
     documents = _documents(rows, asked)
     units = rows.of("corpus.text_chunks", "document_id", documents["document_id"], _UNIT_COLUMNS)
     ids = units["text_unit_id"]
-    entities = _entities(rows, ids)
-    relationships = _relationships(rows, ids)
-    claims = _claims(rows, ids)
-    triples = triples_stated_in(rows, ids)
+    entities = _losing(rows, "graph.entities", ids, "entity_id", ("title", "type"))
+    ends = ("source", "target", "source_id", "target_id")
+    relationships = _losing(rows, "graph.relationships", ids, "relationship_id", ends)
+    about = ("subject", "object", "type", "description")
+    claims = _losing(rows, "graph.claims", ids, "claim_id", about)
+    triples = rows.of("graph.triples", "text_unit_ids", ids, ("triple_id", "head_id", "tail_id"))
     gone = entities.filter("gone")["entity_id"]
     of_systems = lineages()
     summaries = next((lineage.affected(rows, triples, gone) for lineage in of_systems), _NO_SUMMARIES)
-    touched = Touched(units, entities, relationships, claims, triples, summaries)
-    reports = affected_reports(rows, touched)
-    sizes = (
-        documents["document_id"]
-        .to_frame()
-        .join(units.group_by("document_id").agg(text_units=pl.len()), on="document_id", how="left")
-    )
+    touched = {
+        "source": ids,
+        "entity": entities["entity_id"],
+        "relationship": relationships["relationship_id"],
+        "claim": claims["claim_id"],
+        "triple": triples["triple_id"],
+        "summary": summaries["community_id"],
+    }
+    reports = _reports(rows, touched, _neighbours(rows, relationships.filter("gone")))
+    lengths = units.group_by("document_id").agg(text_units=pl.len())
+    paths = documents["path"].unique()
     return Impact(
-        documents=documents.join(sizes.fill_null(0), on="document_id"),
-        copies=rows.of("corpus.files", "duplicate_of", documents["path"].unique(), ("path",))[
-            "path"
-        ].to_list(),
+        documents=documents.join(lengths, on="document_id", how="left").with_columns(
+            pl.col("text_units").fill_null(0)
+        ),
+        copies=rows.of("corpus.files", "duplicate_of", paths, ("path",))["path"].to_list(),
         text_units=units.sort("human_readable_id").drop("human_readable_id"),
-        entities=entities.drop("name").sort(~pl.col("gone"), -pl.col("instances"), "entity_id"),
-        relationships=relationships.drop("source_id", "target_id").sort(
-            ~pl.col("gone"), pl.col("weight_after") - pl.col("weight"), "relationship_id"
-        ),
-        claims=claims.drop("status", "start_date", "end_date").sort(
-            ~pl.col("gone"), -pl.col("instances"), "claim_id"
-        ),
+        entities=entities,
+        relationships=relationships.drop("source_id", "target_id"),
+        claims=claims,
         communities=_communities(rows, gone),
-        context_nodes=attachments_of(rows, gone),
+        context_nodes=rows.of(
+            "graph.context_nodes",
+            "entity_id",
+            gone,
+            ("level", "community_id", "entity_id", "home_id", "score"),
+        ).sort("level", "community_id", "entity_id"),
         reports=reports,
         summaries=summaries,
-        answers=affected_answers(rows, documents["document_id"], touched, reports["report_id"]),
+        answers=_answers(rows, documents["document_id"], {**touched, "report": reports["report_id"]}),
         totals={
             **{name: rows.count(table) for name, table in _COUNTED.items()},
             "summaries": sum(rows.count(lineage.table) for lineage in of_systems),
@@ -171,150 +163,80 @@ def _documents(rows: LineageRows, asked: str) -> pl.DataFrame:
     return matches.sort("human_readable_id").drop("human_readable_id")
 
 
-def _entities(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Return entities with an instance in the units, before and after."""
-    table, columns = (
-        "extraction.gleaned_entities",
-        ("name", "text_unit_id", "round", "position", "description"),
-    )
-    resolved = ResolvedRows(rows)
-    names = resolved.in_units(table, ["name"], units, columns)["name"].unique()
-    records = resolved.of_entities(table, ["name"], names, columns)
-    entities = rows.of(
-        "graph.entities",
-        "name",
-        names,
-        ("entity_id", "name", "title", "type", "description_engine", "frequency", "instances"),
-    )
-    after = _without_units(rows, records, units, ["name"]).select(
-        "name",
-        "descriptions",
-        "redescribed",
-        "description_changes",
-        frequency_after="units",
-        instances_after="instances",
-    )
-    return entities.join(after, on="name").with_columns(gone=pl.col("instances_after") == 0)
-
-
-def _relationships(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Return relationships with an instance in the units, before and after."""
-    pair = {
-        "source": pl.min_horizontal("source", "target"),
-        "target": pl.max_horizontal("source", "target"),
-    }
-    ends = ["source", "target"]
-    table = "extraction.gleaned_relationships"
-    columns = (*ends, "text_unit_id", "round", "position", "description", "strength")
-    resolved = ResolvedRows(rows)
-    in_units = resolved.in_units(table, ends, units, columns).filter(pl.col("source") != pl.col("target"))
-    pairs = in_units.select(**pair).unique()
-    instances = resolved.of_entities(table, ends, [*pairs["source"], *pairs["target"]], columns)
-    records = instances.with_columns(**pair).join(pairs, on=ends, how="semi")
-    relationships = rows.of(
-        "graph.relationships",
-        "source",
-        pairs["source"].unique(),
-        ("relationship_id", *ends, "source_id", "target_id", "description_engine", "instances", "weight"),
-    ).join(pairs, on=ends, how="semi")
-    after = _without_units(rows, records, units, ends).select(
-        *ends,
-        "descriptions",
-        "redescribed",
-        "description_changes",
-        "strength",
-        instances_after="instances",
-    )
-    weight = pl.col("instances_after") if _weights_are_counts(rows) else pl.col("strength")
-    return (
-        relationships.join(after, on=ends)
-        .with_columns(gone=pl.col("instances_after") == 0, weight_after=weight.cast(pl.Float64))
-        .drop("strength")
-    )
-
-
-def _claims(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Return claims with an instance in the units, before and after."""
-    about = ["subject", "object", "type"]
-    # Two claims without an object have equal objects, too.
-    object_name = pl.col("object").fill_null("")
-    table, names = "extraction.claims", ["subject", "object"]
-    columns = (*about, "text_unit_id", "round", "position", "description")
-    resolved = ResolvedRows(rows)
-    subjects = resolved.in_units(table, names, units, columns)["subject"].unique()
-    records = resolved.of_entities(table, names, subjects, columns).with_columns(object_name)
-    touched = records.filter(pl.col("text_unit_id").is_in(units.implode())).select(about).unique()
-    claims = rows.of(
-        "graph.claims",
-        "subject",
-        subjects,
-        (
-            "claim_id",
-            "human_readable_id",
-            *about,
-            "status",
-            "start_date",
-            "end_date",
-            "description",
-            "instances",
-        ),
-    ).with_columns(object_name)
-    after = _without_units(rows, records.join(touched, on=about, how="semi"), units, about).select(
-        *about, "descriptions", "redescribed", "description_changes", instances_after="instances"
-    )
-    return claims.join(after, on=about).with_columns(
-        pl.col("object").replace("", None), gone=pl.col("instances_after") == 0
-    )
-
-
-def _weights_are_counts(rows: LineageRows) -> bool:
-    """Whether weights are numbers of records, not sums of strengths."""
-    relationships = rows.all("graph.relationships", ("weight", "instances"))
-    return bool((relationships["weight"] == relationships["instances"]).all())
-
-
-def _without_units(
-    rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list[str]
+def _losing(
+    rows: LineageRows, table: str, units: pl.Series, key: str, columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Return what remains of groups of records without the units.
-
-    ``descriptions``: remaining distinct ones; ``redescribed``: there are several, and not the same in the
-    same order as before, so they must be merged again; ``description_changes``: they are not the same as
-    before.
-    """
-    order = rows.of(
-        "corpus.text_chunks",
-        "text_unit_id",
-        records["text_unit_id"].unique(),
-        ("text_unit_id", "human_readable_id"),
-    )
-    ordered = records.join(order, on="text_unit_id").sort("human_readable_id", "round", "position")
-    remaining = ordered.filter(~pl.col("text_unit_id").is_in(units.implode()))
-    counted = remaining.group_by(key).agg(
-        instances=pl.len(),
-        units=pl.col("text_unit_id").n_unique(),
-        strength=pl.col("strength").sum() if "strength" in remaining.columns else pl.lit(0.0),
-    )
-    changed = pl.col("told").ne_missing(pl.col("told_before"))
+    """Return the rows that lose some of their text units, or all of them: ``gone``."""
+    lost = pl.col("text_unit_ids").list.set_intersection(units.to_list()).list.len()
+    number = pl.col("text_unit_ids").list.len()
     return (
-        _distinct_descriptions(ordered, key)
-        .rename({"told": "told_before"})
-        .join(counted, on=key, how="left")
-        .join(_distinct_descriptions(remaining, key), on=key, how="left")
-        .with_columns(
-            pl.col("instances", "units").fill_null(0),
-            pl.col("strength").fill_null(0.0),
-            descriptions=pl.col("told").list.len().fill_null(0),
-            description_changes=changed,
-        )
-        .with_columns(redescribed=pl.col("description_changes") & (pl.col("descriptions") > 1))
+        rows.of(table, "text_unit_ids", units, (key, *columns, "text_unit_ids"))
+        .with_columns(text_units=number, text_units_after=number - lost, gone=number == lost)
+        .drop("text_unit_ids")
+        .sort(~pl.col("gone"), -pl.col("text_units").cast(pl.Int64), key)
     )
 
 
-def _distinct_descriptions(ordered: pl.DataFrame, key: list[str]) -> pl.DataFrame:
-    """Return the distinct descriptions of each group, in order of first appearance."""
-    nonblank = pl.col("description").filter(pl.col("description") != "")
-    return ordered.group_by(key, maintain_order=True).agg(told=nonblank.unique(maintain_order=True))
+def _neighbours(rows: LineageRows, gone: pl.DataFrame) -> pl.Series:
+    """Return the relationships whose combined degree changes, as an end loses a neighbour."""
+    ends = pl.concat([gone["source_id"], gone["target_id"]]).unique()
+    around = [
+        rows.of("graph.relationships", end, ends, ("relationship_id",)) for end in ("source_id", "target_id")
+    ]
+    return pl.concat(around)["relationship_id"].unique()
+
+
+def _in_contexts(rows: LineageRows, table: str, owner: str, records: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Return ``kind`` and ``record_id`` of those records that a context shows, with the id of its owner."""
+    wanted = pl.concat(
+        ids.alias("record_id").to_frame().with_columns(kind=pl.lit(kind)) for kind, ids in records.items()
+    )
+    found = rows.of(table, "record_id", wanted["record_id"].unique(), (owner, "kind", "record_id"))
+    return found.join(wanted, on=["kind", "record_id"], how="semi")
+
+
+def _reports(rows: LineageRows, touched: Mapping[str, pl.Series], neighbours: pl.Series) -> pl.DataFrame:
+    """Return the reports whose context shows touched rows, those with the most first.
+
+    ``shown`` counts these rows of the context, affected reports of sub-communities among them. ``holds`` is
+    false where only a combined degree changes, as an end of a relationship loses a neighbour.
+    """
+    relationships = pl.concat([touched["relationship"], neighbours]).unique()
+    changed = {**touched, "relationship": relationships}
+    affected = set(_in_contexts(rows, _CONTEXT_ROWS, "report_id", changed)["report_id"])
+    below = rows.of(_CONTEXT_ROWS, "kind", ["report"], ("report_id", "record_id"))
+    while above := set(below.filter(pl.col("record_id").is_in(affected))["report_id"]) - affected:
+        affected |= above
+    held = {**touched, "report": pl.Series(sorted(affected), dtype=pl.String)}
+    shown = _in_contexts(rows, _CONTEXT_ROWS, "report_id", held).group_by("report_id").agg(shown=pl.len())
+    columns = ("report_id", "human_readable_id", "level", "title", "engine")
+    return (
+        rows.of("reports.community_reports", "report_id", sorted(affected), columns)
+        .join(shown, on="report_id", how="left")
+        .with_columns(pl.col("shown").fill_null(0).cast(pl.Int64))
+        .with_columns(holds=pl.col("shown") > 0)
+        .sort(-pl.col("shown"), "level", "report_id")
+    )
+
+
+def _answers(rows: LineageRows, documents: pl.Series, touched: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Return the answers that cite words of documents, or had touched rows in their context.
+
+    ``citations`` counts citations of words in the documents; ``shown`` counts touched rows and affected
+    reports in the context. Those with the most citations come first.
+    """
+    citations = rows.of("answers.answer_citations", "document_id", documents, ("answer_id",))
+    cited = citations.group_by("answer_id").agg(citations=pl.len())
+    context = _in_contexts(rows, "answers.answer_contexts", "answer_id", touched)
+    shown = context.group_by("answer_id").agg(shown=pl.len())
+    ids = pl.concat([cited["answer_id"], shown["answer_id"]]).unique()
+    return (
+        rows.of("answers.answers", "answer_id", ids, ("answer_id", "question", "method", "engine"))
+        .join(cited, on="answer_id", how="left")
+        .join(shown, on="answer_id", how="left")
+        .with_columns(pl.col("citations", "shown").fill_null(0).cast(pl.Int64))
+        .sort(-pl.col("citations"), -pl.col("shown"), "question", "method")
+    )
 
 
 def _communities(rows: LineageRows, gone: pl.Series) -> pl.DataFrame:

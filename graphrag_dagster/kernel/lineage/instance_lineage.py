@@ -331,17 +331,6 @@ def triple_steps(rows: LineageRows, ids: Iterable[str], most: int | None = 5) ->
     ]
 
 
-def triples_stated_in(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Return the triples stated in some text units: ``triple_id``, ``head_id``, ``tail_id``."""
-    triples = rows.all(_TRIPLES, ("triple_id", "head_id", "tail_id", "text_unit_ids"))
-    stated = (
-        triples.select("triple_id", "text_unit_ids")
-        .explode("text_unit_ids")
-        .filter(pl.col("text_unit_ids").is_in(units.implode()))
-    )
-    return triples.drop("text_unit_ids").join(stated.select("triple_id").unique(), on="triple_id", how="semi")
-
-
 def _triple_step(
     row: Mapping[str, Any], units: Mapping[str, Passage], imported: tuple[LineageStep, ...], left_out: int
 ) -> LineageStep:

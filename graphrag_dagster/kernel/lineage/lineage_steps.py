@@ -2,33 +2,77 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+import duckdb
 import polars as pl
 
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
+from graphrag_dagster.kernel.storage.duckdb_access import frame_of
+from graphrag_dagster.kernel.storage.warehouse import Reader, qualified
+from graphrag_dagster.kernel.tables.declared_tables import declared_table
 from graphrag_dagster.kernel.text.evidence import Evidence, Passage, Words, passages_of
 
 
-class LineageRows(Protocol):
-    """Rows of one corpus's tables, by full name ``schema.table``.
+@dataclass(frozen=True, slots=True)
+class LineageRows:
+    """Rows of one corpus's tables, by full name ``schema.table``, over an open connection.
 
     A table that was never made has no rows.
     """
 
+    reader: Reader
+
     def all(self, table: str, columns: Sequence[str], /) -> pl.DataFrame:
         """Return columns of all rows, in key order."""
+        return self._select(table, columns, "")
 
     def of(
         self, table: str, column: str, values: Iterable[str], columns: Sequence[str] = (), /
     ) -> pl.DataFrame:
-        """Return the rows whose column has one of the values, in key order.
+        """Return the rows whose column has one of the values, or a list with one of them, in key order.
 
         Columns: the given ones, default all.
         """
+        keys = pl.Series("value", values, dtype=pl.String)
+        if keys.is_empty():
+            return self._empty(table, columns)
+        self.reader.connection.register("wanted", keys.to_frame().to_arrow())
+        try:
+            is_list = declared_table(table).column(column).type.endswith("[]")
+            wanted = f'list_has_any("{column}", (select list(value) from wanted))'
+            among = wanted if is_list else f'"{column}" in (select value from wanted)'
+            return self._select(table, columns, f"and {among}")
+        finally:
+            self.reader.connection.unregister("wanted")
 
     def count(self, table: str, /) -> int:
         """Return the number of rows."""
+        declared = declared_table(table)
+        return self.reader.counts([declared])[declared] if self.reader.has(declared) else 0
+
+    def _select(self, table: str, columns: Sequence[str], condition: str) -> pl.DataFrame:
+        declared = declared_table(table)
+        if not self.reader.has(declared):
+            return self._empty(table, columns)
+        names = ", ".join(f'"{name}"' for name in dict.fromkeys(columns or declared.column_names))
+        keys = ", ".join(f'"{key}"' for key in declared.key)
+        try:
+            return frame_of(
+                self.reader.connection,
+                f"select {names} from {qualified(declared)} where corpus = ? {condition} order by {keys}",
+                [self.reader.corpus],
+            )
+        except duckdb.BinderException as error:
+            raise WarehouseError(
+                f"{table} of corpus {self.reader.corpus!r} lacks a column; run "
+                f"'graphrag-dagster index {self.reader.corpus}'"
+            ) from error
+
+    def _empty(self, table: str, columns: Sequence[str]) -> pl.DataFrame:
+        empty = declared_table(table).empty()
+        return empty.select(list(dict.fromkeys(columns))) if columns else empty
 
 
 @dataclass(frozen=True, slots=True)

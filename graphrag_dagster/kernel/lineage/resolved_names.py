@@ -4,12 +4,12 @@ from typing import Final
 
 import polars as pl
 
-#: What tells namesakes apart at the end of a name.
-TELL: Final = r"\s\([^()]*\)$"
+#: The end of a name that tells namesakes apart, in brackets.
+DISAMBIGUATION_SUFFIX: Final = r"\s\([^()]*\)$"
 
 
 class Resolved:
-    """Tells for names in text units whose they are.
+    """Finds the entities of names in text units.
 
     Args:
         aliases: ``document_id``, ``name`` and ``entity`` of ``resolution.aliases``.
@@ -59,22 +59,22 @@ def with_entities(decisions: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFram
     full = pl.concat(
         [titles, _entities_by_name(aliases, pl.col("full_name")).join(titles, on="_name", how="anti")]
     )
-    told = decisions.with_row_index("_at")
+    matched = decisions.with_row_index("_at")
     for side in ("one", "other"):
-        of_documents = told.filter(pl.col("document_id").is_not_null()).join(
+        of_documents = matched.filter(pl.col("document_id").is_not_null()).join(
             inside, left_on=["document_id", side], right_on=["document_id", "_name"], how="left"
         )
-        between = told.filter(pl.col("document_id").is_null())
+        between = matched.filter(pl.col("document_id").is_null())
         known = pl.col(side).is_in(full["_name"].to_list())
-        named = pl.when(known).then(side).otherwise(pl.col(side).str.replace(TELL, ""))
+        named = pl.when(known).then(side).otherwise(pl.col(side).str.replace(DISAMBIGUATION_SUFFIX, ""))
         of_corpus = between.join(full, left_on=named, right_on="_name", how="left").select(
             of_documents.columns
         )
-        told = pl.concat([of_documents, of_corpus]).rename(
+        matched = pl.concat([of_documents, of_corpus]).rename(
             {"_entities": f"{side}_entities", "_mentions": f"_{side}_mentions"}
         )
     moved = pl.min_horizontal("_one_mentions", "_other_mentions").fill_null(0)
-    return told.sort("_at").with_columns(moved=moved).drop("_at", "_one_mentions", "_other_mentions")
+    return matched.sort("_at").with_columns(moved=moved).drop("_at", "_one_mentions", "_other_mentions")
 
 
 def decisions_on(decisions: pl.DataFrame, aliases: pl.DataFrame, entity: str) -> pl.DataFrame:

@@ -7,9 +7,13 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.lineage.affected_rows import outside_entities, resemblance_steps
 from graphrag_dagster.kernel.lineage.answer_lineage import answer_step
-from graphrag_dagster.kernel.lineage.entity_lineage import ALIASES, names_step
+from graphrag_dagster.kernel.lineage.entity_lineage import (
+    ALIASES,
+    names_step,
+    outside_entities,
+    resemblance_steps,
+)
 from graphrag_dagster.kernel.lineage.instance_lineage import Instances, quotation_step, triple_steps
 from graphrag_dagster.kernel.lineage.lineage_steps import (
     LineageRows,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 CHATS: Final = "/v1/chat/completions"
 _SHOWN = 400
 _WHOLE_ENDPOINT = frozenset({401, 402, 403, 404})
-_PASSING = frozenset({408, 409, 425, 429})
 _NOT_BEGUN = frozenset({"batch_expired", "batch_cancelled"})
 
 
@@ -32,15 +31,13 @@ _NOT_BEGUN = frozenset({"batch_expired", "batch_cancelled"})
 class LineResult:
     """Outcome of one request of a batch.
 
-    ``reply``: it was answered. ``refused``: the endpoint will not do it, and why. ``failed``: it could not be
-    answered, and why. ``problem``: what prevents all requests, such as a wrong model. All None: it was not
-    started.
+    ``reply``: it was answered. ``refused``: it was not, and why. ``problem``: what prevents all requests,
+    such as a wrong model. All None: it was not started.
     """
 
     key: bytes
     reply: ChatReply | None = None
     refused: str | None = None
-    failed: str | None = None
     problem: str | None = None
 
 
@@ -68,20 +65,19 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
         told = error if isinstance(error, dict) else {}
         if told.get("code") in _NOT_BEGUN:
             return LineResult(key)
-        return LineResult(key, failed=error_text(told, "no answer and no reason"))
+        return LineResult(key, refused=error_text(told, "no answer and no reason"))
     status, body = response.get("status_code"), response.get("body")
     body = body if isinstance(body, dict) else {}
     if status == 200 and not body.get("error"):
         reply = read_reply(body)
         if reply.finish_reason == "error":
-            return LineResult(key, failed="the reply was cut short")
+            return LineResult(key, refused="the reply was cut short")
         return LineResult(key, reply=reply)
     inner = body.get("error")
     reason = f"{error_text(inner if isinstance(inner, dict) else body, 'no reason given')} ({status})"
     if status in _WHOLE_ENDPOINT or is_out_of_credit(inner or body):
         return LineResult(key, problem=reason)
-    refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
-    return LineResult(key, refused=reason) if refused else LineResult(key, failed=reason)
+    return LineResult(key, refused=reason)
 
 
 def json_object(raw: str) -> dict[str, Any]:
@@ -160,20 +156,18 @@ class BatchApi:
                 file=("batch.jsonl", lines, "application/jsonl"), purpose="batch"
             ),
         )
-        if file is None:
-            raise self._no_api()
-
-        batch = await self._call(
+        name = str((file or {}).get("id"))
+        batch = file and await self._call(
             self._once,
             lambda client: client.batches.with_raw_response.create(
-                input_file_id=str(file.get("id")),
+                input_file_id=name,
                 endpoint=CHATS,
                 completion_window="24h",
                 metadata=dict(metadata),
             ),
         )
-        if batch is None:
-            raise self._no_api()
+        if not batch:
+            raise EndpointError(f"{self.shown_url} has no Batch API; set model.batch: false")
         return _remote(batch)
 
     async def look(self, name: str) -> RemoteBatch:
@@ -261,9 +255,6 @@ class BatchApi:
             # No failure of one request of many: nothing can be done without the Batch API.
             raise EndpointError(f"Batch API: {failure}") from None
         return text
-
-    def _no_api(self) -> EndpointError:
-        return EndpointError(f"{self.shown_url} has no Batch API; set model.batch: false")
 
 
 def _remote(told: Mapping[str, Any]) -> RemoteBatch:

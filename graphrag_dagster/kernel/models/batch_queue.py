@@ -1,4 +1,4 @@
-"""A queue that collects requests into batches, and waits for the batch with their answer.
+"""Requests collected into batches, and waiting for the batch with their answer.
 
 A run that asks something new submits it and ends with
 :class:`~graphrag_dagster.kernel.models.batch_queue.BatchPending`; a later run finds the answers, asks
@@ -10,7 +10,6 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from graphrag_dagster.errors import EndpointError, OutOfCredit
 from graphrag_dagster.kernel.models.batch_api import (
@@ -21,18 +20,13 @@ from graphrag_dagster.kernel.models.batch_api import (
     batch_line,
     key_of,
 )
-from graphrag_dagster.kernel.models.batch_store import BatchLine, BatchStore, RequestBatch, refresh
+from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, refresh
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, User, reply_key
-from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Listener, Refused
+from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Listener, RefusedInBatch
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
-from graphrag_dagster.kernel.models.endpoint.request_bodies import (
-    Capabilities,
-    capabilities_of,
-    chat_body,
-    set_capabilities,
-)
+from graphrag_dagster.kernel.models.endpoint.request_bodies import capabilities_of, chat_body
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 _NAMED = 5
@@ -46,75 +40,115 @@ class BatchPending(EndpointError):
     exit_code = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    key: bytes
-    request: ChatRequest
+#: Seconds without a new request after which what is there is submitted.
+QUIET_SECONDS = 1.0
+#: Every unit's request is to be there before a batch is made of them.
+_ALL = 100_000
 
 
-class BatchQueue:
-    """The requests of one asset to one model; used on one event loop.
+class BatchSender:
+    """Sends the requests of one asset in batches; takes the place of
+    :class:`~graphrag_dagster.kernel.models.endpoint.endpoint_chat.OpenAIChatModel` in a remembering model.
+
+    Used on one event loop.
 
     Args:
         settings: the model and its endpoint.
         user: whose batches these are.
-        store: where batches and their answers are kept.
-        api: the calls of the endpoint's Batch API.
-        quiet: seconds without a new request after which is decided what to do.
+        database: where batches and their answers are kept.
+        quiet: seconds without a new request after which what is there is submitted; default:
+            ``QUIET_SECONDS``.
+        first_wait: seconds before the first retry of a call of the Batch API.
     """
 
     def __init__(
-        self, settings: ModelSettings, user: User, store: BatchStore, api: BatchApi, quiet: float
+        self,
+        settings: ModelSettings,
+        user: User,
+        database: Database,
+        *,
+        quiet: float | None = None,
+        first_wait: float = 0.5,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._user = user
-        self._store = store
-        self._api = api
-        self._quiet = quiet
-        self._waiting: dict[asyncio.Future[None], _Waiting] = {}
-        self._arrived = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self._turn: asyncio.Task[None] | None = None
+        self._store = BatchStore(database)
+        self._known = CapabilityStore(database)
+        self._api = BatchApi(settings, first_wait)
+        self._quiet = QUIET_SECONDS if quiet is None else quiet
+        self._waiting: dict[asyncio.Future[None], tuple[bytes, ChatRequest]] = {}
+        self._arrived = 0
+        self._turns: asyncio.Task[None] | None = None
+        self._begun = False
 
-    async def wait(self, key: bytes, request: ChatRequest) -> None:
-        """Return when there is a result of the request.
+    @property
+    def concurrency(self) -> int:
+        """Most requests waiting."""
+        return _ALL
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> ServerReply:
+        """Return the reply once a batch has brought it.
 
         Raises:
-            BatchPending: all that waits is in batches that are not done.
+            BatchPending: it is in a batch that is not done, and so is all else that was asked for.
+            RefusedInBatch: a batch came back without it.
             EndpointError: the Batch API cannot be used, or a batch failed as a whole.
         """
+        if not self._begun:
+            self._begun = True
+            self._store.forget_made(self._user)
+        key = self._key(request)
+        while (line := self._store.take(key, self._user.run_id)) is None:
+            await self._wait(key, request)
+        if line.reply is None:
+            raise RefusedInBatch(f"{self._api.shown_url} refused a request of batch {line.batch}")
+        if listen:
+            listen(line.reply.text)
+        if tries:
+            tries.sent = 1
+        return ServerReply(line.reply, 0.0, paid=not line.seen)
+
+    def _key(self, request: ChatRequest) -> bytes:
+        """The hash of a request as this corpus means it, in whatever form the endpoint takes it."""
+        parts = {
+            "corpus": self._user.corpus,
+            "url": self._api.shown_url,
+            # As it was: a batch may be under way.
+            "request": reply_key(self.settings, request, documented=True).hex(),
+            "max_tokens": request.max_tokens,
+            "again": request.again,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
+
+    async def _wait(self, key: bytes, request: ChatRequest) -> None:
+        """Return when there is a result of the request."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
-        self._waiting[future] = _Waiting(key, request)
-        self._arrived = loop.time()
-        self._set_timer(loop, self._quiet)
+        self._waiting[future] = (key, request)
+        self._arrived += 1
+        if self._turns is None:
+            self._turns = loop.create_task(self._take_turns())
         try:
             await future
         finally:
             self._waiting.pop(future, None)
 
-    def _set_timer(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        if self._timer is None and self._turn is None and self._waiting:
-            self._timer = loop.call_later(seconds, self._on_timer, loop)
-
-    def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = None
-        left = self._arrived + self._quiet - loop.time()
-        if left > 0:
-            self._set_timer(loop, left)
-        elif self._waiting:
-            self._turn = loop.create_task(self._take_turn(loop))
-
-    async def _take_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _take_turns(self) -> None:
+        """Decide what to do, whenever no request has come for a while, until nobody waits."""
         try:
-            await self._decide()
+            while self._waiting_requests():
+                before = self._arrived
+                await asyncio.sleep(self._quiet)
+                if self._arrived == before:
+                    await self._decide()
         except Exception as error:
             # Whatever it is, those who wait must hear of it, or they would wait for ever.
             for future in [one for one in self._waiting if not one.done()]:
                 future.set_exception(error)
         finally:
-            self._turn = None
-            self._set_timer(loop, self._quiet)
+            self._turns = None
 
     async def _decide(self) -> None:
         """Hand out what has come; where nothing has, submit what is new.
@@ -130,13 +164,12 @@ class BatchQueue:
         if self._hand_out(wanted):
             return
         self._report_problem()
-        lost = list(self._store.returned_keys(list(wanted)).values())
         fresh = self._new_requests(wanted)
         if fresh and await self._adopt_batches(fresh):
             return
         await self._submit(fresh)
         if self._waiting_requests().keys() <= wanted.keys():
-            raise BatchPending(self._pending(list(wanted), lost))
+            raise BatchPending(self._pending(list(wanted)))
 
     def _open(self) -> list[RequestBatch]:
         rows = self._store.batches(self._user.corpus, open_only=True)
@@ -144,7 +177,7 @@ class BatchQueue:
 
     def _waiting_requests(self) -> dict[bytes, ChatRequest]:
         """The requests that wait, in the order of their keys."""
-        found = {one.key: one.request for future, one in self._waiting.items() if not future.done()}
+        found = dict(one for future, one in self._waiting.items() if not future.done())
         return {key: found[key] for key in sorted(found)}
 
     def _new_requests(self, wanted: dict[bytes, ChatRequest]) -> dict[bytes, ChatRequest]:
@@ -153,8 +186,8 @@ class BatchQueue:
 
     def _hand_out(self, wanted: dict[bytes, ChatRequest]) -> bool:
         settled = self._store.settled_keys(list(wanted))
-        for future, one in self._waiting.items():
-            if one.key in settled and not future.done():
+        for future, (key, _) in self._waiting.items():
+            if key in settled and not future.done():
                 future.set_result(None)
         return bool(settled)
 
@@ -183,13 +216,15 @@ class BatchQueue:
             lines = await self._api.lines(remote.input_file)
             keys = [key for line in lines if (key := key_of(line))]
             tasks = {key: fresh[key].task if key in fresh else "" for key in keys}
-            self._record(remote, capabilities_of(self._api.url, self._settings.name), tasks)
+            self._record(remote, tasks)
             found = True
         return found
 
     async def _submit(self, fresh: dict[bytes, ChatRequest]) -> None:
-        used = capabilities_of(self._api.url, self._settings.name)
-        lines = ((key, batch_line(key, chat_body(self._settings, fresh[key], used))) for key in fresh)
+        used = capabilities_of(self._api.url, self.settings.name)
+        # What was learned from requests that were asked directly holds for the batches of later runs.
+        self._known.put(self._api.shown_url, self.settings.name, used)
+        lines = ((key, batch_line(key, chat_body(self.settings, fresh[key], used))) for key in fresh)
         for keys, content in _files(lines):
             metadata = {
                 "graphrag_dagster": self._user.corpus,
@@ -197,14 +232,14 @@ class BatchQueue:
                 "first": keys[0].hex(),
             }
             remote = await self._api.create(content, metadata)
-            self._record(remote, used, {key: fresh[key].task for key in keys})
+            self._record(remote, {key: fresh[key].task for key in keys})
 
-    def _record(self, remote: RemoteBatch, used: Capabilities, tasks: dict[bytes, str]) -> None:
+    def _record(self, remote: RemoteBatch, tasks: dict[bytes, str]) -> None:
         batch = RequestBatch(
             id=remote.id,
             url=self._api.shown_url,
-            variable=self._settings.api_key_variable,
-            model=self._settings.name,
+            variable=self.settings.api_key_variable,
+            model=self.settings.name,
             corpus=self._user.corpus,
             asset=self._user.asset,
             run_id=self._user.run_id,
@@ -213,9 +248,9 @@ class BatchQueue:
             done=remote.done,
             created=time.time(),
         )
-        self._store.record(batch, used, tasks)
+        self._store.record(batch, tasks)
 
-    def _pending(self, keys: Sequence[bytes], lost: Sequence[str]) -> str:
+    def _pending(self, keys: Sequence[bytes]) -> str:
         waits = self._store.keys_in_progress(keys)
         within = set(waits.values())
         named = [
@@ -224,16 +259,10 @@ class BatchQueue:
             if one.id in within
         ]
         more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-        text = (
+        return (
             f"{len(waits):,} requests wait in batches at {self._api.shown_url}: "
             f"{', '.join(named[:_NAMED])}{more}. Run again when they are done, or let the sensor "
             "finished_batches do it; `graphrag-dagster batches` shows their progress"
-        )
-        if not lost:
-            return text
-        states = ", ".join(f"{lost.count(state):,} {state}" for state in sorted(set(lost)))
-        return (
-            f"{text}. {len(lost):,} came back unanswered from earlier batches ({states}) and are sent again"
         )
 
 
@@ -251,98 +280,3 @@ def _files(lines: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[list[bytes], 
         size += len(line)
     if keys:
         yield keys, b"".join(parts)
-
-
-#: Time without a new request after which what is there is submitted.
-QUIET_SECONDS = 1.0
-#: Every unit's request is to be there before a batch is made of them.
-_ALL = 100_000
-
-
-class BatchSender:
-    """Sends requests in batches; takes the place of
-    :class:`~graphrag_dagster.kernel.models.endpoint.endpoint_chat.OpenAIChatModel` in a remembering model.
-
-    Args:
-        settings: the model and its endpoint.
-        user: whose batches these are.
-        database: where batches and their answers are kept.
-        quiet: seconds without a new request after which what is there is submitted; default:
-            ``QUIET_SECONDS``.
-        first_wait: seconds before the first retry of a call of the Batch API.
-    """
-
-    def __init__(
-        self,
-        settings: ModelSettings,
-        user: User,
-        database: Database,
-        *,
-        quiet: float | None = None,
-        first_wait: float = 0.5,
-    ) -> None:
-        self.settings = settings
-        self._user = user
-        self._store = BatchStore(database)
-        self._known = CapabilityStore(database)
-        self._api = BatchApi(settings, first_wait)
-        self._queue = BatchQueue(
-            settings, user, self._store, self._api, QUIET_SECONDS if quiet is None else quiet
-        )
-        self._begun = False
-
-    @property
-    def concurrency(self) -> int:
-        """Most requests waiting."""
-        return _ALL
-
-    async def send(
-        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
-    ) -> ServerReply:
-        """Return the reply once a batch has brought it.
-
-        Raises:
-            BatchPending: it is in a batch that is not done, and so is all else that was asked for.
-            CallFailed: the endpoint will not do this request, or failed at it in several batches.
-            EndpointError: the Batch API cannot be used, or a batch failed as a whole.
-        """
-        if not self._begun:
-            self._begun = True
-            self._store.forget_made(self._user)
-        key = self._key(request)
-        while True:
-            line = self._store.take(key, self._user.run_id)
-            if line is None:
-                await self._queue.wait(key, request)
-            elif line.reply is None:
-                self._relearn(key, line)
-            else:
-                if listen:
-                    listen(line.reply.text)
-                if tries:
-                    tries.sent = 1
-                return ServerReply(line.reply, 0.0, paid=not line.seen)
-
-    def _key(self, request: ChatRequest) -> bytes:
-        """The hash of a request as this corpus means it, in whatever form the endpoint takes it."""
-        parts = {
-            "corpus": self._user.corpus,
-            "url": self._api.shown_url,
-            # As it was: a batch may be under way.
-            "request": reply_key(self.settings, request, documented=True).hex(),
-            "max_tokens": request.max_tokens,
-            "again": request.again,
-        }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
-
-    def _relearn(self, key: bytes, line: BatchLine) -> None:
-        """Send a refused request again without what the endpoint does not understand, else give it up."""
-        told = f"{self._api.shown_url} answered in batch {line.batch}: {line.problem}"
-        if not line.refused:
-            raise CallFailed(told)
-        known = capabilities_of(self._api.url, self.settings.name)
-        left = line.capabilities.without(line.problem, self._api.url) if known == line.capabilities else known
-        if left is None or not self._store.free(key):
-            raise Refused(told)
-        set_capabilities(self._api.url, self.settings.name, left)
-        self._known.put(self._api.shown_url, self.settings.name, left)

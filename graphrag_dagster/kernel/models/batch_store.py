@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
-
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.batch_api import FINAL, BatchApi, LineResult, RemoteBatch, read_result
 from graphrag_dagster.kernel.models.cache.cache_database import Database
@@ -16,14 +14,10 @@ from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
-#: A request that failed in so many batches is not sent again before its asset is made.
-_MOST_FAILURES = 3
 _SOME = 500
 _COLUMNS = "id, url, variable, model, corpus, asset, run_id, status, requests, done, created, closed, problem"
-_CAPABILITIES = TypeAdapter(Capabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +41,14 @@ class RequestBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """Outcome of a request: a reply, or why there is none.
+    """Outcome of a request: a reply, or none where it was refused.
 
-    ``refused`` tells a refusal from failed attempts. ``batch`` and ``capabilities`` are those it was sent
-    with; ``seen``: it was taken before, so it is on an earlier account.
+    ``batch``: that it was sent with. ``seen``: it was taken before, so it is on an earlier account.
     """
 
     batch: str
-    capabilities: Capabilities
-    reply: ChatReply | None = None
-    problem: str = ""
-    refused: bool = False
-    seen: bool = False
+    reply: ChatReply | None
+    seen: bool
 
 
 class BatchStore:
@@ -71,7 +61,7 @@ class BatchStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(self, batch: RequestBatch, capabilities: Capabilities, tasks: Mapping[bytes, str]) -> None:
+    def record(self, batch: RequestBatch, tasks: Mapping[bytes, str]) -> None:
         """Note a batch that was begun, and the keys and tasks of its requests."""
         names = _COLUMNS.split(", ")
         values = [getattr(batch, name) for name in names]
@@ -79,8 +69,8 @@ class BatchStore:
         def write(connection: Any) -> None:
             connection.execute(
                 f"insert into batches ({_COLUMNS}, capabilities) "
-                f"values ({', '.join('?' * len(names))}, ?) on conflict do nothing",
-                (*values, json.dumps(asdict(capabilities))),
+                f"values ({', '.join('?' * len(names))}, '') on conflict do nothing",
+                values,
             )
             connection.executemany(
                 "insert into batch_lines (key, batch, task) values (?, ?, ?) on conflict (key) do update "
@@ -117,7 +107,7 @@ class BatchStore:
         """Keep the results of a batch that is over; requests without one are free to be sent again."""
         results = list(results)
         hindered = next((result.problem for result in results if result.problem), None)
-        done = sum(1 for result in results if result.reply or result.refused or result.failed)
+        done = sum(1 for result in results if result.reply or result.refused)
 
         def write(connection: Any) -> None:
             changed = connection.execute(
@@ -127,8 +117,15 @@ class BatchStore:
             ).rowcount
             # Another process may have been here first.
             if changed:
-                for result in results:
-                    _keep_first_result(connection, result)
+                # The first result of a request counts, whichever batch it came with.
+                connection.executemany(
+                    "update batch_lines set answer = ?, error = ? "
+                    "where key = ? and answer is null and error is null",
+                    [
+                        (json.dumps(asdict(one.reply)) if one.reply else None, one.refused, one.key)
+                        for one in results
+                    ],
+                )
 
         self._database.write(write)
 
@@ -136,58 +133,31 @@ class BatchStore:
         """Return the result of a request and note which run has it; None where there is none."""
         with self._database.reading() as connection:
             row = connection.execute(
-                "select batch, capabilities, answer, error, taken from batch_lines "
-                "join batches on batch = id where key = ? and (answer is not null or error is not null)",
+                "select batch, answer, taken from batch_lines "
+                "where key = ? and (answer is not null or error is not null)",
                 (key,),
             ).fetchone()
         if row is None:
             return None
-        batch, capabilities, answer, error, taken = row
+        batch, answer, taken = row
         if taken != run_id:
             self._database.write(
                 lambda connection: connection.execute(
                     "update batch_lines set taken = ? where key = ?", (run_id, key)
                 )
             )
-        told = json.loads(error) if error else {}
         reply = ChatReply(**json.loads(answer)) if answer else None
-        line = BatchLine(batch, _capabilities(capabilities), reply, seen=taken is not None)
-        return (
-            line
-            if reply
-            else BatchLine(batch, line.capabilities, None, told["text"], told["refused"], line.seen)
-        )
-
-    def free(self, key: bytes) -> bool:
-        """Forget a refusal, so that the request is sent again in another form; not for ever.
-
-        Returns:
-            Whether it was forgotten.
-        """
-        return self._database.write(
-            lambda connection: bool(
-                connection.execute(
-                    "update batch_lines set error = null, taken = null, failures = failures + 1 "
-                    "where key = ? and failures < ?",
-                    (key, _MOST_FAILURES),
-                ).rowcount
-            )
-        )
+        return BatchLine(batch, reply, seen=taken is not None)
 
     def settled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the requests that have a result."""
         chosen = "(answer is not null or error is not null)"
-        return {key for key, _, _ in self._lines(keys, chosen)}
+        return {key for key, _ in self._lines(keys, chosen)}
 
     def keys_in_progress(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the requests that are in an open batch, and its id."""
         chosen = "answer is null and error is null and closed is null"
-        return {key: batch for key, batch, _ in self._lines(keys, chosen)}
-
-    def returned_keys(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """Return the requests that came back from a closed batch without a result, and its status."""
-        chosen = "answer is null and error is null and closed is not null"
-        return {key: status for key, _, status in self._lines(keys, chosen)}
+        return dict(self._lines(keys, chosen))
 
     def complaint(self, corpus: str, asset: str) -> RequestBatch | None:
         """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
@@ -235,42 +205,15 @@ class BatchStore:
             found[corpus] = (*found.get(corpus, ()), batch)
         return found
 
-    def _lines(self, keys: Sequence[bytes], chosen: str) -> Iterator[tuple[bytes, str, str]]:
+    def _lines(self, keys: Sequence[bytes], chosen: str) -> Iterator[tuple[bytes, str]]:
         for start in range(0, len(keys), _SOME):
             some = keys[start : start + _SOME]
             query = (
-                "select key, batch, status from batch_lines join batches on batch = id "
+                "select key, batch from batch_lines join batches on batch = id "
                 f"where key in ({','.join('?' * len(some))}) and {chosen}"
             )
             with self._database.reading() as connection:
                 yield from connection.execute(query, some).fetchall()
-
-
-def _keep_first_result(connection: Any, result: LineResult) -> None:
-    """The first result of a request counts, whichever batch it came with."""
-    answer = json.dumps(asdict(result.reply)) if result.reply else None
-    error = json.dumps({"refused": True, "text": result.refused}) if result.refused else None
-    unsettled = "where key = ? and answer is null and error is null"
-    if result.failed:
-        vain = json.dumps({"refused": False, "text": result.failed})
-        connection.execute(
-            "update batch_lines set failures = failures + 1, "
-            f"error = case when failures + 1 >= ? then ? end {unsettled}",
-            (_MOST_FAILURES, vain, result.key),
-        )
-    else:
-        connection.execute(
-            f"update batch_lines set answer = ?, error = ? {unsettled}",
-            (answer, error, result.key),
-        )
-
-
-def _capabilities(kept: str) -> Capabilities:
-    try:
-        return _CAPABILITIES.validate_json(kept)
-    except ValidationError:
-        # Of another version of this program.
-        return Capabilities()
 
 
 #: Gives the settings of the models of a corpus.

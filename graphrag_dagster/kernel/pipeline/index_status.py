@@ -1,12 +1,12 @@
 """Changes of a corpus since its last publication, and the work to catch up."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from graphrag_dagster.kernel.catalogue.engines import Engine
 from graphrag_dagster.kernel.catalogue.registry import (
+    asks_model,
     default_reranker,
     embedders,
     engines,
@@ -15,9 +15,9 @@ from graphrag_dagster.kernel.catalogue.registry import (
     stage_of,
     stages,
     stages_made,
-    stages_reading,
     tasks,
 )
+from graphrag_dagster.kernel.catalogue.system import Stage
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges, compare_values, flatten
 from graphrag_dagster.kernel.pipeline.code_versions import code_of_tables
@@ -155,37 +155,34 @@ def _compare(
     files: FileChanges,
     unfinished: UnfinishedRun | None,
 ) -> Status:
-    then: Mapping[str, Any] = snapshot.manifest
-    now = SnapshotProvenance(settings).told(None)
-    old, new = settings_at_publication(settings, then), flatten(now["settings"])
+    told: Mapping[str, Any] = snapshot.manifest
+    present = SnapshotProvenance(settings).told(None)
+    now = {**present, "settings": flatten(present["settings"]), "code": code_of_tables()}
+    then = {**told, "settings": settings_at_publication(settings, told)}
+    changes = {}
+    for part in ("prompts", "models", "code", "libraries"):
+        # What is new in this package is no change of the corpus.
+        before = told.get(part, {})
+        common = before.keys() & now[part].keys()
+        then[part], now[part] = ({key: state[key] for key in common} for state in (before, now[part]))
+        changes[part] = compare_values(then[part], now[part])
     changed = changed_settings(settings, snapshot)
-    prompts = [change.key for change in _common_changes(then, "prompts", now["prompts"])]
-    models = [change for change in _common_changes(then, "models", now["models"]) if change.key != "embedder"]
-    code = [change.key for change in _common_changes(then, "code", code_of_tables())]
-    affected = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
-    libraries = _common_changes(then, "libraries", now["libraries"])
-    affected |= {declared_table(key.replace("/", ".")).group for key in code}
-    # Endpoint models are identified by their task, local models by the setting that names them.
-    sections = [section for section, dot, _ in (change.key.partition(".") for change in models) if dot]
-    affected = affected.union(*map(stages_reading, sections))
-    affected |= stages_of_libraries((change.key for change in libraries), new)
+    affected = outdated_stages(then, now)
     if files:
         affected.add("corpus")
-    redo = following(affected, _indexed(settings, changed))
-    requested = [stage for stage in settings.stages_made("request") if stage in affected]
-    package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
+    package = compare_values({"package": told.get("package", now["package"])}, {"package": now["package"]})
     return Status(
         name,
         snapshot,
         files,
         tuple(changed),
-        tuple(prompts),
-        tuple(models),
-        tuple(code),
-        tuple(libraries),
+        tuple(change.key for change in changes["prompts"]),
+        tuple(change for change in changes["models"] if change.key != "embedder"),
+        tuple(change.key for change in changes["code"]),
+        tuple(changes["libraries"]),
         package[0] if package else None,
-        tuple(redo),
-        tuple(requested),
+        tuple(following(affected, _indexed(settings, changed))),
+        tuple(stage for stage in settings.stages_made("request") if stage in affected),
         unfinished,
         _asks_models(settings),
     )
@@ -200,13 +197,6 @@ def _indexed(settings: CorpusSettings, changed: Iterable[Change]) -> list[str]:
 
 def _asks_models(settings: CorpusSettings) -> bool:
     return settings.embeds_at_endpoint or any(map(settings.asks_model, settings.asked_by_index))
-
-
-def _common_changes(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
-    """Return changes of keys that are in both; a key new in this package is not a change of the corpus."""
-    before = manifest.get(part, {})
-    both = before.keys() & now.keys()
-    return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})
 
 
 def _unfinished(run: UnfinishedIndex | None, snapshot: Published | None) -> UnfinishedRun | None:
@@ -225,42 +215,68 @@ def _time(iso: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def stages_of_settings(
-    changes: Iterable[Change], before: Mapping[str, Any], now: Mapping[str, Any]
-) -> set[str]:
-    """Return the stages whose results may be affected by changed settings; old and new settings are flat."""
-    affected: set[str] = set()
-    for change in changes:
-        affected |= _stages_of_setting(change.key, before, now)
-    return affected
+def outdated_stages(then: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
+    """Return the stages whose inputs differ, beside files and tables of other stages.
+
+    Args:
+        then: ``settings`` by dotted key, and ``prompts``, ``models``, ``code`` and ``libraries`` as in a
+            manifest.
+        now: the same, with the same keys but for those of settings.
+    """
+    return {stage.name for stage in stages().values() if _inputs(stage, then) != _inputs(stage, now)}
 
 
-def stages_of_prompts(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
-    """Return the stages that use changed prompts: those whose engine calls a model."""
-    changed = set(names)
-    shared = bool(changed.intersection(SHARED_PROMPTS))
-    return {
-        stage_of(task.section)
-        for task in tasks().values()
-        if _asks_model(task.section, now) and (shared or changed.intersection(task.prompts))
+def _inputs(stage: Stage, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what decides the tables of a stage, by kind and name."""
+    settings = state["settings"]
+    done = [task for task in tasks().values() if stage_of(task.section) == stage.name]
+    chosen = {task.section: _engine(task.section, settings) for task in done}
+    asked = [task for task in done if asks_model(chosen[task.section])]
+    roles, libraries = {task.role for task in asked}, {*stage.libraries}
+    embedder = embedders().get(str(settings.get("embeddings.embedder")))
+    if embedder and "embeddings" in stage.sections:
+        libraries.update(embedder.libraries)
+        roles.update(["embed"] if embedder.asks_model else [])
+    reranker = rerankers().get(str(settings.get("search.reranker") or default_reranker()))
+    if reranker and stage_of("search") == stage.name:
+        libraries.update(reranker.libraries)
+    for engine in filter(None, map(engines().get, chosen.values())):
+        own = (key for key in engine.library_settings if stage_of(key.partition(".")[0]) == stage.name)
+        libraries.update(engine.libraries.get(stage.name, ()), (str(settings.get(key)) for key in own))
+    prompts = {*SHARED_PROMPTS, *(name for task in asked for name in task.prompts)} if asked else set()
+    decisive: Mapping[str, Callable[[str], bool]] = {
+        "settings": lambda key: _reads(stage, key, settings) or _decides_replies(key, roles),
+        "prompts": prompts.__contains__,
+        # Endpoint models are identified by their task, local models by the setting that names them.
+        "models": lambda key: "." in key and key.partition(".")[0] in stage.sections,
+        "code": lambda key: declared_table(key.replace("/", ".")).group == stage.name,
+        "libraries": libraries.__contains__,
     }
+    parts = {
+        # A key that is not there is one without a value.
+        part: {key: value for key, value in state[part].items() if value is not None and decides(key)}
+        for part, decides in decisive.items()
+    }
+    return {"kind": settings.get("kind"), "engines": chosen, **parts}
 
 
-def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
-    """Return the stages that use changed packages."""
-    changed = set(names)
-    affected = {stage.name for stage in stages().values() if changed.intersection(stage.libraries)}
-    for section in {task.section for task in tasks().values()}:
-        engine, stage = engines().get(_engine(section, now)), stage_of(section)
-        if engine and changed.intersection(_libraries(engine, stage, now)):
-            affected.add(stage)
-    embedder = embedders().get(str(now.get("embeddings.embedder")))
-    if embedder and changed.intersection(embedder.libraries):
-        affected |= stages_reading("embeddings")
-    reranker = rerankers().get(str(now.get("search.reranker") or default_reranker()))
-    if reranker and changed.intersection(reranker.libraries):
-        affected.add(stage_of("search"))
-    return affected
+def _reads(stage: Stage, key: str, settings: Mapping[str, Any]) -> bool:
+    section, _, rest = key.partition(".")
+    if section not in stage.sections or rest == "engine" or key.startswith(stage.without_effect):
+        return False
+    reading = engines_reading(key)
+    return not reading or _engine(section, settings) in reading
+
+
+def _decides_replies(key: str, roles: Set[str]) -> bool:
+    section, _, rest = key.partition(".")
+    if section != "model" or not roles:
+        return False
+    if rest.startswith("tasks."):
+        _, role, rest = rest.split(".", 2)
+        if role not in roles:
+            return False
+    return rest.split(".")[0] in (*DECIDING_REPLIES, *DECIDING_REQUESTS)
 
 
 def following(names: Iterable[str], indexed: Sequence[str]) -> list[str]:
@@ -270,48 +286,6 @@ def following(names: Iterable[str], indexed: Sequence[str]) -> list[str]:
         if name in names or affected.intersection(stages()[name].reads):
             affected.add(name)
     return [name for name in indexed if name in affected]
-
-
-def _libraries(engine: Engine, stage: str, settings: Mapping[str, Any]) -> set[str]:
-    chosen = (key for key in engine.library_settings if stage_of(key.partition(".")[0]) == stage)
-    return {*engine.libraries.get(stage, ()), *(str(settings.get(key)) for key in chosen)}
-
-
-def _stages_of_setting(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
-    section, _, rest = key.partition(".")
-    if key == "kind":
-        return set(stages())
-    if key == "engine" or rest == "engine":
-        sections = {task.section for task in tasks().values()} if key == "engine" else {section}
-        return {stage_of(name) for name in sections if _engine(name, before) != _engine(name, now)}
-    if section == "model":
-        return _stages_of_model(rest, now)
-    reading = engines_reading(key)
-    if reading and _engine(section, now) not in reading:
-        return set()
-    return {name for name in stages_reading(section) if not key.startswith(stages()[name].without_effect)}
-
-
-def _stages_of_model(key: str, now: Mapping[str, Any]) -> set[str]:
-    role = None
-    if key.startswith("tasks."):
-        _, role, key = key.split(".", 2)
-    if key.split(".")[0] not in (*DECIDING_REPLIES, *DECIDING_REQUESTS):
-        return set()
-    affected = {
-        stage_of(task.section)
-        for task in tasks().values()
-        if role in {None, task.role} and _asks_model(task.section, now)
-    }
-    embedder = embedders().get(str(now.get("embeddings.embedder")))
-    if role in {None, "embed"} and embedder and embedder.asks_model:
-        affected |= stages_reading("embeddings")
-    return affected
-
-
-def _asks_model(section: str, settings: Mapping[str, Any]) -> bool:
-    engine = engines().get(_engine(section, settings))
-    return engine is not None and engine.asks_model
 
 
 def _engine(section: str, settings: Mapping[str, Any]) -> str:

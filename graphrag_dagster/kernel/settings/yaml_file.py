@@ -220,8 +220,8 @@ def _short(text: str | None) -> str:
 _MOST_SHOWN = 3
 _LONGEST_FOUND = 80
 _LONGEST_KEY = 40
-_LONGEST_TOLD = 250
-_MEANT = {
+_LONGEST_REASON = 250
+_EXPLANATIONS = {
     "model_type": "should be a section, with keys below it",
     "dict_type": "should be a mapping, with keys below it",
     "list_type": "should be a list",
@@ -265,8 +265,8 @@ def _problem(detail: Mapping[str, Any], root: type[BaseModel]) -> str:
     if detail["type"] == "literal_error":
         is_that = f"{key} is {shown}" if shown else f"{key} has another value"
         return f"{is_that}; allowed: {detail['ctx']['expected']}"
-    message = _MEANT.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
-    text = shorten(message.replace("Input should", "should"), _LONGEST_TOLD)
+    message = _EXPLANATIONS.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
+    text = shorten(message.replace("Input should", "should"), _LONGEST_REASON)
     return f"{key}: {text}" + (f" (found {shown})" if shown else "")
 
 

@@ -14,6 +14,7 @@ from threading import Semaphore, Timer
 from typing import IO, Any, cast
 
 import duckdb
+import polars as pl
 
 from graphrag_dagster.errors import QueryError, QuestionError
 from graphrag_dagster.kernel.common.printable import make_unique
@@ -355,6 +356,13 @@ class SnapshotQueries:
             except QuestionError as error:
                 raise QueryError(str(error)) from None
         return QueryRows(tuple(rows[:most]), len(rows) > most)
+
+    def frame(self, query: str, limits: QueryLimits) -> pl.DataFrame:
+        """Return all rows of a query; see :func:`run_query`."""
+        with self._file() as file, run_file_query(file, query, limits) as found:
+            return pl.DataFrame(
+                list(found.rows), found.columns, orient="row", infer_schema_length=None, strict=False
+            )
 
     @contextmanager
     def _file(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Citations in a report's text, ``[Data: Entities (1, 2); Relationships (7, +more)]`` (spec_graphrag §6).
+"""Citations in a report's text, ``[Data: Entities (1, 2); Relationships (7, +more)]`` (GraphRAG paper, E.2).
 
 A writer cites rows by their numbers in the context. Stored reports cite the ``human_readable_id`` of records
 instead. Ids that are not in the context are removed from the text and kept as invalid references.
@@ -82,7 +82,7 @@ def without_citations(text: str) -> str:
 
 
 def citation_mark(numbers: Mapping[RecordKind, Sequence[int]]) -> str:
-    """Return a mark with at most five ids per kind, then ``+more`` (spec_graphrag §6)."""
+    """Return a mark with at most five ids per kind, then ``+more`` (GraphRAG paper, Appendix E.2)."""
     return _mark({kind: (ids[:_SHOWN], len(ids) > _SHOWN) for kind, ids in numbers.items()})
 
 

@@ -134,8 +134,8 @@ class TaskProvider:
         from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 
         settings = model.settings
-        url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
-        till = Till(self.account, settings, settings.name, url, discount)
+        url = model.connection.url
+        till = Till(self.account, settings, settings.name, url)
         database = self.account.replies.database
         capabilities = CapabilityStore(database)
 
@@ -144,7 +144,8 @@ class TaskProvider:
 
         if batched:
             sender = BatchSender(settings, self.account.user, database)
-            return CachedChatModel(sender, self.account, till, gate)
+            cheaper = Till(self.account, settings, settings.name, url, _BATCH_PRICE)
+            return CachedChatModel(sender, self.account, cheaper, gate, direct=(model, till))
         return CachedChatModel(model, self.account, till, gate)
 
     def reply_limit(self, task: Task[object]) -> int:

@@ -19,7 +19,7 @@ _SPACES = str.maketrans("\t\n\r", "   ")
 
 
 def clean(text: str) -> str:
-    """Unescape HTML, drop control characters and outer quotes, collapse white space (spec_graphrag §3)."""
+    """Unescape HTML, drop control characters and outer quotes, collapse white space."""
     printable = html.unescape(text)
     if not printable.isprintable():
         printable = "".join(filter(str.isprintable, printable.translate(_SPACES)))
@@ -42,7 +42,7 @@ def normalise(name: str) -> str:
     return _strip_marks(unicodedata.normalize("NFKC", clean(name))).upper()
 
 
-#: ROUGE-L F1 from which two sentences count as the same (spec_graphrag §12).
+#: ROUGE-L F1 from which two sentences count as the same.
 NEARLY_THE_SAME = 0.7
 
 

@@ -154,9 +154,9 @@ class Tokenizer:
     def windows(self, text: str, size: int, overlap: int) -> list[Window]:
         """Split a text into windows of ``size`` tokens, each sharing ``overlap`` with the previous one.
 
-        Count (spec_graphrag §2): 1 if n ≤ size, else 1 + ⌈(n − size) / (size − overlap)⌉; none for an empty
-        text. Bounds inside a character move before it, so windows never exceed their tokens, except that a
-        window that would be empty gets its whole character.
+        Count (GraphRAG paper §3.1.1): 1 if n ≤ size, else 1 + ⌈(n − size) / (size − overlap)⌉; none for an
+        empty text. Bounds inside a character move before it, so windows never exceed their tokens, except
+        that a window that would be empty gets its whole character.
         """
         return self.windows_of_many([text], size, overlap)[0]
 
@@ -245,7 +245,7 @@ def encoding_of(count: Callable[[str], int]) -> str | None:
 
 
 def window_count(tokens: int, size: int, overlap: int) -> int:
-    """Return the number of windows of a text with that many tokens (spec_graphrag §2)."""
+    """Return the number of windows of a text with that many tokens (GraphRAG paper §3.1.1)."""
     if tokens <= size:
         return min(tokens, 1)
     return 1 + -(-(tokens - size) // (size - overlap))

@@ -1,11 +1,10 @@
 """The sections of GraphRAG: extraction, claims, typing, graph, communities, reports."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from graphrag_dagster.engines.neural.label_rules import SCIENTIFIC
 from graphrag_dagster.kernel.catalogue.registry import engines, engines_reading
 from graphrag_dagster.kernel.graph.graph_labels import relation_label
 from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
@@ -27,6 +26,41 @@ _EXAMPLES = (
     "worked examples from the corpus's own domain that replace the general one shown to a model; the "
     "extractive engine ignores them"
 )
+#: Labels that GLiNER chooses from where the settings name none.
+SCIENTIFIC: Final = (
+    "virus",
+    "disease",
+    "symptom",
+    "drug",
+    "vaccine",
+    "gene",
+    "protein",
+    "diagnostic",
+    "treatment",
+    "transmission",
+    "epidemiology",
+    "public health",
+    "host",
+    "pathway",
+    "immune response",
+    "clinical trial",
+    "organization",
+    "measurement",
+    "publication",
+    "environment",
+    "country",
+    "region",
+    "city",
+    "person",
+    "location",
+    "event",
+    "method",
+    "substance",
+    "molecule",
+    "chemical",
+    "bacteria",
+)
+
 # A folder given by a relative path may have come with the documents.
 Checkpoint = Annotated[
     str, Field(max_length=1000, pattern=r"^(/.+|[A-Za-z0-9][\w.-]*/[\w-][\w.-]*(@[\w-][\w.-]*)?)$")
@@ -96,9 +130,8 @@ class TypingSettings(SwitchedSection):
 
     enabled: bool = Field(
         False,
-        description="ask a model for the type of such an entity, one of extraction.gliner.labels, and fall "
-        "back to rules on its name; true if any other key of the section is set, unless this is "
-        "false",
+        description="ask a model for the type of such an entity, one of extraction.gliner.labels; true "
+        "if any other key of the section is set, unless this is false",
     )
     engine: EngineName | None = Field(None, description="must use a model; default: the corpus's engine")
 
@@ -115,7 +148,7 @@ class TypingSettings(SwitchedSection):
         if not engines()[typing].asks_model:
             return (
                 f"typing needs a model, but the engine {typing} does not use one; set typing.engine: llm, or "
-                "remove typing to use rules on names"
+                "remove typing"
             )
         return None
 

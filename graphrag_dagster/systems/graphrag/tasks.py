@@ -35,7 +35,6 @@ GRAPH_EXTRACTOR: Task[GraphExtractor] = Task(
         "extract_graph_tuples_system",
         "glean_check",
         "glean_continue",
-        "glean_relationships",
     ),
     done_by=(EXTRACTIVE, LLM, GLINER_REBEL),
 )

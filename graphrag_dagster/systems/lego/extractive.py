@@ -1,4 +1,4 @@
-"""Rule-based selection of paths and answers from them: the instances named ``-lex`` (spec_lego §11)."""
+"""Rule-based selection of paths and answers from them: the instances named ``-lex``."""
 
 from __future__ import annotations
 

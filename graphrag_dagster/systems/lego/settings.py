@@ -1,4 +1,4 @@
-"""The section ``paths``: LEGO-GraphRAG, fifteen instances that retrieve reasoning paths (spec_lego)."""
+"""The section ``paths``: LEGO-GraphRAG, fifteen instances that retrieve reasoning paths."""
 
 import re
 from dataclasses import replace
@@ -416,18 +416,18 @@ class PathSettings(SwitchedSection):
         return [*([self.recall.log] if self.recall.log else []), *self.questions]
 
 
-#: What the second paper and its code do (spec_lego): single options, each of which may be set by itself.
+#: What the second paper and its code do: single options, each of which may be set by itself.
 PAPER_PROFILE = MappingProxyType(
     {
         # Table 1, B.10: all fifteen, and its instance of GraphRAG.
         "paths.instances": [one.name for one in INSTANCES],
-        # §4: edges are followed out alone where the graph has inverse relations, as Freebase has. The paper's
+        # Edges are followed out alone where the graph has inverse relations, as Freebase has. The paper's
         # own MetaQA has none, and the second hop there goes against an edge.
         "paths.direction": "auto",
-        # §2: the vectors that every instance from the second on is measured with.
+        # Table 2: the vectors that every instance from the second on is measured with.
         "paths.scorer": "minilm",
         "paths.relation_words": False,
-        # §3: personalised PageRank.
+        # Table 1: SBE-PPR and the windows of SAE.
         "paths.max_ent": 1000,
         "paths.damping": 0.8,
         "paths.max_edge": 64,
@@ -443,7 +443,7 @@ PAPER_PROFILE = MappingProxyType(
         # B.13: whatever occurs in a reply counts as selected, and answers are those of a reasoner.
         "paths.parsing": "paper",
         "paths.answer_form": "sentences",
-        # §5
+        # Table 1: top 32; B.13: 32 paths are shown.
         "paths.top_k": 32,
         "paths.shown": 32,
         "paths.ties": "target",

@@ -1,4 +1,4 @@
-"""Tables of LEGO-GraphRAG: gold questions, the results of every instance, their measures (spec_lego §5)."""
+"""Tables of LEGO-GraphRAG: gold questions, the results of every instance, their measures."""
 
 from graphrag_dagster.kernel.tables.table_declaration import ENGINE, Column, Table, column
 

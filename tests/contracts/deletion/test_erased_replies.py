@@ -13,7 +13,6 @@ from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities
 from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
 
 
@@ -81,7 +80,7 @@ def test_what_is_in_use_without_being_asked_for_stays(database: Database) -> Non
 def test_a_batch_under_way_brings_nothing_back(database: Database) -> None:
     store = BatchStore(database)
     batch = RequestBatch("b1", "u", "V", "m", "coast", "extraction", "r1", "in_progress", 1, 0, time.time())
-    store.record(batch, Capabilities(), {key("batched"): "extract"})
+    store.record(batch, {key("batched"): "extract"})
     Upkeep(database).prune("coast", assets=users_of_stages("index"))
     came = LineResult(key("batched"), ChatReply("the secret of batched", "stop", 10, 5))
     store.close(RemoteBatch("b1", "completed"), [came])

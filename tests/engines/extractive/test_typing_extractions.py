@@ -34,10 +34,10 @@ CHUNKS = pl.DataFrame(
     orient="row",
 )
 #: By rules alone: of the names in relations that GLiNER did not find.
-BY_RULES = {
-    ("u1", "REMDESIVIR"): ("DRUG", "rule"),
+UNTYPED = {
+    ("u1", "REMDESIVIR"): ("UNKNOWN", "nothing"),
     ("u2", "ZETA ASSAY"): ("UNKNOWN", "nothing"),
-    ("u2", "HEPATITIS"): ("DISEASE", "rule"),
+    ("u2", "HEPATITIS"): ("UNKNOWN", "nothing"),
 }
 
 
@@ -49,7 +49,6 @@ def extracted(chunks: pl.DataFrame = CHUNKS) -> ExtractionFrames:
                 unit,
                 by_name(unit.text, [LabelledMention(Span(0, 5), "city", 0.9)]),
                 [parse(TEXTS[unit.id][1])],
-                LABELS,
             )
             for unit in units
         ],
@@ -79,9 +78,9 @@ def typer(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedEndpoint], LlmEn
     return make
 
 
-def test_without_a_model_rules_decide() -> None:
+def test_without_a_model_there_is_no_type() -> None:
     made, _ = type_entities(extracted(), CHUNKS, None)
-    assert decided(made) == BY_RULES
+    assert decided(made) == UNTYPED
     assert types(made) == types(extracted())
     assert made.typings["problem"].null_count() == 3
 
@@ -94,7 +93,7 @@ def test_a_model_is_asked_about_names_without_a_type_alone(
         made, _ = type_entities(extracted(), CHUNKS, typer(endpoint))
     assert [names_in(one.body) for one in endpoint.chats] == [["remdesivir", "Zeta assay", "hepatitis"]]
     assert decided(made) == {
-        ("u1", "REMDESIVIR"): ("DRUG", "rule"),
+        ("u1", "REMDESIVIR"): ("UNKNOWN", "nothing"),
         ("u2", "ZETA ASSAY"): ("METHOD", "model"),
         ("u2", "HEPATITIS"): ("CITY", "model"),
     }
@@ -107,12 +106,12 @@ def test_a_model_is_asked_about_names_without_a_type_alone(
     }
 
 
-def test_a_reply_of_no_use_leaves_it_to_rules_and_is_told(
+def test_a_reply_of_no_use_gives_no_type_and_is_told(
     typer: Callable[[ScriptedEndpoint], LlmEntityTyper],
 ) -> None:
     with ScriptedEndpoint(lambda _: "I would rather write a poem.") as endpoint:
         made, _ = type_entities(extracted(), CHUNKS, typer(endpoint))
-    assert decided(made) == BY_RULES
+    assert decided(made) == UNTYPED
     assert made.typings["problem"].null_count() == 0
 
 

@@ -74,7 +74,7 @@ def test_a_unit_gives_its_entities_and_its_own_triples(gliner: Path, rebel: Path
     assert (weather.state, weather.reason, weather.quarantined) == ("empty", "no entities found", ())
     assert ([one.name for one in aspirin.entities], aspirin.relationships) == (["ASPIRIN"], ())
     assert [(one.name, one.type, one.spans) for one in last.entities[3:]] == [
-        ("HYDROXYCHLOROQUINE", "DRUG", ())
+        ("HYDROXYCHLOROQUINE", "UNKNOWN", ())
     ]
 
 

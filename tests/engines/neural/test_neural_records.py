@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.neural.label_rules import SCIENTIFIC, label_by_name
 from graphrag_dagster.engines.neural.neural_extractor import assemble_records
 from graphrag_dagster.engines.neural.rebel_parsing import LabelledMention, by_name, join_mentions, parse
 from graphrag_dagster.errors import SettingsError
@@ -10,6 +9,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.settings import SCIENTIFIC
 
 TEXT = "Remdesivir treats COVID-19. In  Wuhan, remdesivir\nwas given; remdesivir is new."
 
@@ -21,7 +21,7 @@ def mention(text: str, words: str, label: str, score: float = 0.9, at: int = 0) 
 
 def extracted(written: str, text: str = TEXT, *wanted: str) -> UnitExtraction:
     found = [mention(text, "Remdesivir", "drug"), mention(text, "Wuhan", "city")]
-    return assemble_records(TextUnit("u", text), by_name(text, found), [parse(written)], SCIENTIFIC, wanted)
+    return assemble_records(TextUnit("u", text), by_name(text, found), [parse(written)], wanted)
 
 
 def test_mentions_of_one_label_that_touch_are_one() -> None:
@@ -72,7 +72,7 @@ def test_records_name_their_places_and_are_there_once() -> None:
     assert [(one.name, one.type) for one in made.entities] == [
         ("REMDESIVIR", "DRUG"),
         ("WUHAN", "CITY"),
-        ("COVID-19", "DISEASE"),
+        ("COVID-19", "UNKNOWN"),
     ]
     assert [TEXT[s.start : s.end] for one in made.entities for s in one.spans] == [
         "Remdesivir",
@@ -97,7 +97,7 @@ def test_an_end_that_the_text_does_not_name_is_an_entity_without_a_place() -> No
         "<triplet> remdesivir <subj> Ritonavir <obj> has part <subj> Ebola-like thing <obj> treats"
     )
     assert [(one.name, one.type, one.spans) for one in made.entities[2:]] == [
-        ("RITONAVIR", "DRUG", ()),
+        ("RITONAVIR", "UNKNOWN", ()),
         ("EBOLA-LIKE THING", "UNKNOWN", ()),
     ]
     assert made.entities[3].description == "remdesivir treats Ebola-like thing."
@@ -132,7 +132,7 @@ def test_other_relations_than_the_wanted_are_not_taken_nor_what_only_they_name()
 
 
 def test_a_unit_of_which_nothing_is_left_says_so() -> None:
-    made = assemble_records(TextUnit("u", "x"), [], [parse("words")], SCIENTIFIC)
+    made = assemble_records(TextUnit("u", "x"), [], [parse("words")])
     assert (made.state, made.reason, len(made.quarantined)) == ("empty", "no entities found", 1)
 
 
@@ -142,48 +142,11 @@ def test_ends_of_relations_are_entities_whatever_the_text(
 ) -> None:
     found = [LabelledMention(Span(s, min(s + n, len(text))), "drug", 0.9) for s, n in places if s < len(text)]
     parsed = [parse(f"<triplet> {written} <subj> {text} <obj> treats"), parse(written)]
-    made = assemble_records(TextUnit("u", text), by_name(text, join_mentions(found)), parsed, SCIENTIFIC)
+    made = assemble_records(TextUnit("u", text), by_name(text, join_mentions(found)), parsed)
     names = {one.name for one in made.entities}
     assert all({one.source, one.target} <= names for one in made.relationships)
     assert all(normalise(one.name) == one.name for one in made.entities)
     assert all(0 <= s.start < s.end <= len(text) for one in made.entities for s in one.spans)
-
-
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("remdesivir", "drug"),
-        ("Tocilizumab", "drug"),
-        ("azithromycin", "drug"),
-        ("hepatitis", "disease"),
-        ("influenza virus", "virus"),
-        ("SARS-CoV-2", "virus"),
-        ("Coronaviridae", "virus"),
-        ("acute respiratory distress syndrome", "disease"),
-        ("anaemia", "disease"),
-        ("COVID-19 vaccines", "vaccine"),
-        ("ACE2 receptor", "protein"),
-        ("RNA polymerase", "protein"),
-        ("Staphylococcus", "bacteria"),
-        ("University of Leeds", "organization"),
-        ("dry cough", "symptom"),
-        ("NF-kB pathway", "pathway"),
-        ("disease", "disease"),
-        ("database", None),
-        ("Paris", None),
-        ("increase", None),
-        ("aroma therapist", None),
-        ("", None),
-    ],
-)
-def test_how_a_name_ends_tells_what_it_is(name: str, label: str | None) -> None:
-    assert label_by_name(name, SCIENTIFIC) == label
-
-
-def test_a_rule_gives_only_labels_that_there_are() -> None:
-    assert label_by_name("remdesivir", ["Drug"]) == "Drug"
-    assert label_by_name("remdesivir", ["disease"]) is None
-    assert label_by_name("University of Leeds", ["city"]) is None
 
 
 @pytest.mark.parametrize(

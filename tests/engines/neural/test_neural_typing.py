@@ -59,7 +59,7 @@ def planned(run: Run) -> dict[str, Any]:
     return {one["stage"]: one for one in json.loads(out)["stages"]}
 
 
-def test_a_model_is_asked_once_and_rules_decide_without_it(
+def test_a_model_is_asked_once_and_without_it_there_is_no_type(
     write: Callable[..., None], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says = "city"
@@ -81,7 +81,7 @@ def test_a_model_is_asked_once_and_rules_decide_without_it(
 
         write(endpoint)
         assert run("index", "trials")[0] == 0
-        assert (decided(), kind(), asked()) == ([(NAME, "DRUG", "rule")], "DRUG", [])
+        assert (decided(), kind(), asked()) == ([(NAME, "UNKNOWN", "nothing")], "UNKNOWN", [])
         assert "typing" not in planned(run)
 
         write(endpoint, typing={"engine": "llm"})
@@ -105,10 +105,12 @@ def test_a_model_is_asked_once_and_rules_decide_without_it(
 
         write(endpoint)
         assert run("index", "trials")[0] == 0
-        assert (decided(), kind(), texts) == ([(NAME, "DRUG", "rule")], "DRUG", [TEXT])
+        assert (decided(), kind(), texts) == ([(NAME, "UNKNOWN", "nothing")], "UNKNOWN", [TEXT])
 
 
-def test_where_no_reply_can_be_used_rules_decide_and_it_is_said(write: Callable[..., None], run: Run) -> None:
+def test_where_no_reply_can_be_used_there_is_no_type_and_it_is_said(
+    write: Callable[..., None], run: Run
+) -> None:
     def script(body: dict[str, Any]) -> Scripted | str:
         return name_pattern_script(body) if names_in(body) is None else "I would rather write a poem."
 
@@ -116,6 +118,6 @@ def test_where_no_reply_can_be_used_rules_decide_and_it_is_said(write: Callable[
         write(endpoint, typing={"engine": "llm"})
         code, out, _ = run("index", "trials", "--json")
         assert code == 3
-        told = "1 types of entities were left to rules: see problem in extraction.typings"
+        told = "1 entities were left without a type: see problem in extraction.typings"
         assert json.loads(out)["missing"] == [told]
-        assert decided() == [(NAME, "DRUG", "rule")]
+        assert decided() == [(NAME, "UNKNOWN", "nothing")]

@@ -298,29 +298,27 @@ def test_what_would_go_without_the_first_document(warehouse: Warehouse) -> None:
     found = impact(warehouse, "people", "a/one.txt")
     assert found.copies == ["b/copy.txt"]
     assert found.text_units["text_unit_id"].to_list() == ["u1"]
-    shown = ("entity_id", "gone", "frequency_after", "instances_after", "descriptions", "description_changes",
-             "redescribed")  # fmt: skip
-    assert found.entities.select(shown).rows() == [
-        ("e2cy", True, 0, 0, 0, True, False),
-        ("e0ann", False, 1, 1, 1, False, False),
-        ("e1bob", False, 1, 1, 1, True, False),
+    counted = ("gone", "text_units", "text_units_after")
+    assert found.entities.select("entity_id", *counted).rows() == [
+        ("e2cy", True, 1, 0),
+        ("e0ann", False, 2, 1),
+        ("e1bob", False, 2, 1),
     ]
-    assert found.relationships.select("relationship_id", "gone", "weight", "weight_after").rows() == [
-        ("r1", True, 1.0, 0.0),
-        ("r0", False, 2.0, 1.0),
+    assert found.relationships.select("relationship_id", *counted).rows() == [
+        ("r1", True, 1, 0),
+        ("r0", False, 2, 1),
     ]
-    assert found.claims.select("claim_id", "object", "gone", "instances_after", "redescribed").rows() == [
-        ("m1", "CY", True, 0, False),
-        ("m0", None, False, 1, False),
+    assert found.claims.select("claim_id", "object", *counted).rows() == [
+        ("m1", "CY", True, 1, 0),
+        ("m0", None, False, 2, 1),
     ]
     assert found.communities.select("community_id", "size", "size_after").rows() == [("k1", 3, 2)]
-    counted = ("report_id", "entities", "relationships", "claims", "degrees", "reports", "holds")
-    assert found.reports.select(counted).rows() == [("k1", 3, 2, 2, 0, 0, True)]
+    assert found.reports.select("report_id", "shown", "holds").rows() == [("k1", 7, True)]
     assert found.answers.select("answer_id", "citations", "shown").rows() == [("a1", 1, 1)]
     assert found.counts() == {
         "text_units_gone": 1, "entities_gone": 1, "entities_less": 2, "relationships_gone": 1,
         "relationships_less": 1, "claims_gone": 1, "claims_less": 1, "communities_less": 1, "context_nodes_gone": 0, "reports_holding": 1,
-        "answers_citing": 1, "descriptions_again": 0, "reports_again": 1,
+        "answers_citing": 1, "descriptions_again": 4, "reports_again": 1,
         "summaries_again": 0,
     }  # fmt: skip
 
@@ -328,7 +326,7 @@ def test_what_would_go_without_the_first_document(warehouse: Warehouse) -> None:
 def test_what_would_go_without_the_second_document(warehouse: Warehouse) -> None:
     found = impact(warehouse, "people", "Two")
     assert found.entities.select("entity_id", "gone").rows() == [("e0ann", False), ("e1bob", False)]
-    assert found.relationships.select("relationship_id", "weight_after").rows() == [("r0", 1.0)]
+    assert found.relationships.select("relationship_id", "text_units_after").rows() == [("r0", 1)]
     assert found.claims.select("claim_id", "gone").rows() == [("m0", False)]
     assert found.communities.is_empty()
     assert found.answers.select("citations", "shown").rows() == [(0, 2)]
@@ -336,10 +334,20 @@ def test_what_would_go_without_the_second_document(warehouse: Warehouse) -> None
 
 def test_only_what_a_context_shows_counts(warehouse: Warehouse) -> None:
     whole = warehouse.read(tables.REPORT_CONTEXT_ROWS, "people")
-    for rows, counts in ((whole.head(1), [(1, 0, 0)]), (whole.clear(), [])):
+    for rows, counts in ((whole.head(1), [1]), (whole.clear(), [])):
         warehouse.write(tables.REPORT_CONTEXT_ROWS, "people", rows)
-        found = impact(warehouse, "people", "d1abc").reports
-        assert found.select("entities", "relationships", "claims").rows() == counts
+        assert impact(warehouse, "people", "d1abc").reports["shown"].to_list() == counts
+
+
+def test_a_context_where_only_a_combined_degree_changes_is_written_again(warehouse: Warehouse) -> None:
+    whole = warehouse.read(tables.REPORT_CONTEXT_ROWS, "people")
+    rest = warehouse.read(tables.RELATIONSHIPS, "people").with_columns(
+        text_unit_ids=pl.when(pl.col("relationship_id") == "r0").then(["u2"]).otherwise("text_unit_ids")
+    )
+    warehouse.write(tables.RELATIONSHIPS, "people", rest)
+    warehouse.write(tables.REPORT_CONTEXT_ROWS, "people", whole.filter(pl.col("record_id") == "r0"))
+    found = impact(warehouse, "people", "a/one.txt").reports
+    assert found.select("report_id", "shown", "holds").rows() == [("k1", 0, False)]
 
 
 def test_a_context_that_shows_an_affected_report_is_affected(warehouse: Warehouse) -> None:
@@ -362,10 +370,10 @@ def test_a_context_that_shows_an_affected_report_is_affected(warehouse: Warehous
         shown(0, "report", 1, "k0") | {"report_id": "root"},
     )
     found = impact(warehouse, "people", "a/one.txt").reports
-    assert found.select("report_id", "entities", "reports", "holds").sort("report_id").rows() == [
-        ("k0", 0, 1, True),
-        ("k1", 3, 0, True),
-        ("root", 0, 1, True),
+    assert found.select("report_id", "shown", "holds").sort("report_id").rows() == [
+        ("k0", 1, True),
+        ("k1", 7, True),
+        ("root", 1, True),
     ]
 
 

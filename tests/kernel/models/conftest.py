@@ -62,10 +62,9 @@ class Memory:
             return int(connection.execute(f"select count(*) from {table}").fetchone()[0])
 
     def reserved(self) -> tuple[int, int]:
-        """Calls in flight and their tokens, of all processes."""
-        with self.database.reading() as connection:
-            query = "select coalesce(sum(calls), 0), coalesce(sum(tokens), 0) from reservations"
-            return tuple(connection.execute(query).fetchone())
+        """Calls in flight and their tokens."""
+        calls = [one for run in self.database.in_flight.values() for one in run.values()]
+        return len(calls), sum(one.tokens for one in calls)
 
     def used(self, corpus: str = "c", run: str = "r1") -> ModelUse:
         return self.log.of_run(corpus, run)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.cache.cached_models import PromptSizes
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import Till, price_of
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
@@ -147,17 +146,6 @@ def test_a_finished_asset_tells_what_it_used(memory: Any) -> None:
     memory.account(asset="b").book("extract", "m", ModelUse(calls=7))
     assert account.finish() == ModelUse(calls=1)
     assert memory.count("finished") == 1
-
-
-@given(st.text(max_size=400), st.integers(1, 100))
-def test_a_prompt_is_never_estimated_below_its_tokens(text: str, per_token: int) -> None:
-    sizes = PromptSizes()
-    request = replace(REQUEST, messages=(Message("user", text),))
-    size = len(text.encode("utf-8", "surrogatepass"))
-    assert sizes.at_most(request) >= size // 2
-    tokens = size // per_token
-    sizes.learn(request, tokens)
-    assert sizes.at_most(request) >= tokens
 
 
 def test_the_account_of_a_run_is_a_table_with_money_where_it_is_known(memory: Any) -> None:

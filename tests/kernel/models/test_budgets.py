@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.models.cache.usage_account import Till
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
 from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted, ModelUse
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -117,19 +118,27 @@ def test_who_is_cancelled_while_waiting_takes_no_room(memory: Any) -> None:
     asyncio.run(made())
 
 
-def test_who_is_cancelled_when_room_was_found_gives_it_back(memory: Any) -> None:
+def test_assets_of_one_process_share_the_limit_of_their_run(memory: Any) -> None:
     async def made() -> None:
-        run = Run(memory, Budget(max_tokens=100))
-        waiting = asyncio.ensure_future(run.reserve(60))
-        # The round has answered, and nobody has heard of it.
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        await asyncio.wait_for(run.reserve(100), 1)
-        assert memory.reserved() == (1, 100)
+        budget = Budget(max_tokens=100)
+        one, two = (memory.account(asset=asset, budget=budget).spending for asset in "ab")
+        worst = Amount(80)
+        await one.reserve(worst)
+        waiting = asyncio.ensure_future(two.reserve(Amount(60)))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        one.settle(worst)
+        await asyncio.wait_for(waiting, 5)
 
     asyncio.run(made())
+
+
+def test_what_other_processes_have_spent_counts(memory: Any, memory_at: Callable[[str], Any]) -> None:
+    other = memory_at(memory.database.place)
+    other.account().book("hello", "m", ModelUse(calls=1, input_tokens=90))
+    spending = memory.account(budget=Budget(max_tokens=100)).spending
+    with pytest.raises(BudgetExhausted, match="spent 90 of 100 tokens"):
+        run_one(spending.reserve(Amount(20)))
 
 
 def test_the_error_says_what_was_spent(memory: Any) -> None:

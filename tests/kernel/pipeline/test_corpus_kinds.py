@@ -14,8 +14,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.catalogue.registry import stages
-from graphrag_dagster.kernel.common.state_comparison import Change
-from graphrag_dagster.kernel.pipeline.index_status import following, stages_of_settings, status_of
+from graphrag_dagster.kernel.pipeline.index_status import following, outdated_stages, status_of
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -169,8 +168,9 @@ def test_of_a_stage_of_several_parts_only_what_is_not_made_is_left_empty(home: P
 
 
 def test_a_corpus_of_another_kind_is_made_anew() -> None:
-    change = Change("kind", "documents", "toys")
-    assert stages_of_settings([change], {}, {}) == set(stages())
+    parts: dict[str, dict[str, str]] = {"prompts": {}, "models": {}, "code": {}, "libraries": {}}
+    then, now = ({**parts, "settings": {"kind": kind}} for kind in ("documents", "toys"))
+    assert outdated_stages(then, now) == set(stages())
 
 
 def test_a_kind_that_there_is_not_is_an_error_that_lists_those_there_are(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from graphrag_dagster.kernel.catalogue.registry import stages as declared_stages
 from graphrag_dagster.kernel.catalogue.registry import stages_made
 from graphrag_dagster.kernel.common.state_comparison import compare_values, flatten
-from graphrag_dagster.kernel.pipeline.index_status import following, stages_of_prompts, stages_of_settings
+from graphrag_dagster.kernel.pipeline.index_status import following, outdated_stages
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.text.prompts import all_prompts
 
@@ -15,7 +15,11 @@ def stages(content: dict[str, object], base: dict[str, object] | None = None) ->
     now = flatten(parse_settings({**(base or {}), **content}, "corpus.yaml").model_dump(mode="json"))
     changes = compare_values(before, now)
     assert changes
-    return stages_of_settings(changes, before, now)
+    return outdated_stages(state(before), state(now))
+
+
+def state(settings: dict[str, object], **parts: dict[str, str]) -> dict[str, object]:
+    return {"prompts": {}, "models": {}, "code": {}, "libraries": {}, **parts, "settings": settings}
 
 
 LLM = {"engine": "llm"}
@@ -85,7 +89,8 @@ def test_a_setting_concerns_the_stages_that_read_it(
 
 def test_prompts_concern_the_stages_that_send_them() -> None:
     def of(name: str, settings: dict[str, object]) -> set[str]:
-        return stages_of_prompts([name], flatten(parse_settings(settings, "x").model_dump(mode="json")))
+        flat = flatten(parse_settings(settings, "x").model_dump(mode="json"))
+        return outdated_stages(*(state(flat, prompts={name: version}) for version in ("1", "2")))
 
     assert of("extract_graph_system", {}) == set()
     assert of("extract_graph_system", LLM) == {"extraction"}

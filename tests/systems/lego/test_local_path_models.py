@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.models.local_embedders import HiddenStateEmbedder
+from graphrag_dagster.systems.lego.retrieval.hidden_states import HiddenStateEmbedder
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
 from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Switches

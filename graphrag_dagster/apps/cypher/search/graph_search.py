@@ -1,6 +1,6 @@
 """The search method ``graph``: a router, then nodes and edges, community summaries, or both.
 
-See spec_context_leiden §6.
+See §III.B of the Context-Aware Leiden paper.
 """
 
 import re

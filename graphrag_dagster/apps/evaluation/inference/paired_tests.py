@@ -69,7 +69,7 @@ class PairTest:
 
 
 def wilcoxon(first: ArrayLike, second: ArrayLike) -> SignedRank:
-    """Test paired values by the signed-rank test, two-sided (spec_graphrag §9).
+    """Test paired values by the signed-rank test, two-sided.
 
     Equal pairs are dropped, equal magnitudes get mid-ranks; z is by the normal approximation with the
     correction for ties and without one for continuity, of the smaller rank sum, hence never positive. p is

@@ -1,4 +1,4 @@
-"""Means, tests and agreement from judgements and counts (spec_graphrag §9 and §10)."""
+"""Means, tests and agreement from judgements and counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -36,8 +36,8 @@ def significance(
 ) -> Rows:
     """Return the rows of ``evaluation.significance``: every pair by every criterion and measure.
 
-    Holm's correction takes the pairs of one criterion or measure as its family (spec_graphrag §9). A measure
-    is tested on the questions for which all conditions have a value.
+    Holm's correction takes the pairs of one criterion or measure as its family (GraphRAG paper, Table 6). A
+    measure is tested on the questions for which all conditions have a value.
 
     Args:
         comparisons: rows of ``evaluation.comparisons``.
@@ -107,7 +107,7 @@ def _mean(measure: str, condition: str, values: Values, how: Bootstrap) -> dict[
 
 
 def alignments(comparisons: pl.DataFrame, measures: pl.DataFrame) -> Rows:
-    """Return the rows of ``evaluation.alignment``: judge against claims (spec_graphrag §10).
+    """Return the rows of ``evaluation.alignment``: judge against claims.
 
     Comprehensiveness is compared with the number of claims, diversity with that of clusters. A judge's tie is
     left out, and a tie of the measure counts as disagreement.

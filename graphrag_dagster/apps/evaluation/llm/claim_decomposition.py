@@ -1,4 +1,4 @@
-"""Splits answers into claims with a model, in three steps for each sentence (spec_graphrag §10).
+"""Splits answers into claims with a model, in three steps for each sentence (GraphRAG paper §3.3.2).
 
 Selection keeps verifiable content, disambiguation makes the sentence stand alone, decomposition splits it;
 after Claimify (Metropolitansky and Larson 2025). A sentence whose reply stays unusable has failed: it is

@@ -1,4 +1,4 @@
-"""The claims of answers as rows, and their clusters by ROUGE-L distance (spec_graphrag §10).
+"""The claims of answers as rows, and their clusters by ROUGE-L distance (GraphRAG paper §3.3.2).
 
 Repeated claims of an answer are those with the same words. Clusters of the claims of one answer measure its
 diversity.

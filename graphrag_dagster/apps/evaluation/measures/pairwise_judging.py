@@ -1,7 +1,7 @@
 """The comparisons of a judge: the pairs of answers, their order, and the scores of its verdicts.
 
 Every pair of conditions is compared on every question by every criterion in several replicates (paper §4.1).
-Judges have a position bias: each replicate swaps the order of the answers (spec_graphrag §9), and the share
+Judges have a position bias: each replicate swaps the order of the answers, and the share
 of wins of the answer shown first is reported with the results.
 """
 

@@ -1,4 +1,4 @@
-"""Metrics of answers and their context: relevancy, faithfulness, recall, precision (spec_coterag §9).
+"""Metrics of answers and their context: relevancy, faithfulness, recall, precision (CoTeRAG-S, 4.1 to 4.4).
 
 A judge splits texts and gives verdicts, each once however many metrics and families need it; the values
 follow by the formulas of :mod:`.quality_verdicts`. What cannot be judged has no value, and never counts as 0.

@@ -20,7 +20,7 @@ def quality_items(
 ) -> list[QualityItem]:
     """Return the answers to questions with a reference, each with the texts of its context.
 
-    The nodes of a context are its rows in the order in which they were shown (spec_coterag §9), save for
+    The nodes of a context are its rows in the order in which they were shown (CoTeRAG-S, 4.4), save for
     those whose partial answer did not go into the answer. Triples, each of which says next to nothing, are
     one node together, where the first of them stands.
 

@@ -1,4 +1,4 @@
-"""Statements and verdicts of a judge, requested once each, and the scores made of them (spec_coterag §9).
+"""Statements and verdicts of a judge, requested once each, and their scores (CoTeRAG-S, 4.1 to 4.4).
 
 There are two families of formulas: ``deepeval`` as printed in the paper, and ``ragas``, which it names. A
 value that is not defined is None with a reason, never NaN.

@@ -32,7 +32,7 @@ _Request: TypeAlias = tuple[int, int, tuple[T, ...]]
 Embed: TypeAlias = Callable[[Sequence[str]], NDArray[Any]]
 
 _AGAIN = 3
-#: Of relevance to the task against diversity, as in BenchmarkQED (spec_graphrag §8).
+#: Of relevance to the task against diversity, as in BenchmarkQED.
 _BALANCE = 0.5
 _LISTED = 5
 _MEND = {
@@ -372,7 +372,7 @@ class CorpusDescription:
 def describe_corpus(
     writer: QuestionWriter, given: str | None, text_chunks: pl.DataFrame, most: int
 ) -> CorpusDescription:
-    """Return the given description, else one that the writer makes from a sample (spec_graphrag §8).
+    """Return the given description, else one that the writer makes from a sample.
 
     Args:
         writer: describes.

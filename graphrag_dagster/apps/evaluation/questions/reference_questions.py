@@ -1,4 +1,4 @@
-"""Questions with reference answers, written from a seeded sample of documents (spec_coterag §9).
+"""Questions with reference answers, written from a seeded sample of documents (CoTeRAG-S, 4.1.1).
 
 Unusable drafts are requested again, at most twice: those without a question or an answer, with an invalid
 question, or repeated, ignoring case and blanks. A document may end up with fewer questions than requested;

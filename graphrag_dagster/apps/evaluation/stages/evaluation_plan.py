@@ -83,7 +83,7 @@ class EvaluationSize:
 def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
     """Return the estimates of writing questions, answering, judging, taking apart and measuring.
 
-    The number of judgements is exact: pairs × questions × criteria × replicates (spec_graphrag §9).
+    The number of judgements is exact: pairs × questions × criteria × replicates.
     """
     made = []
     if size.writer and size.written:

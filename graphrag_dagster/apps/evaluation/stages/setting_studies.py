@@ -1,4 +1,4 @@
-"""Studies of single settings: chunk size and gleanings, and the context window (spec_graphrag §11)."""
+"""Studies of single settings: chunk size and gleanings, and the context window (Figure 3, Appendix C)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -109,7 +109,7 @@ def _summary(name: str, ran: RunOutcome, page: Path) -> Result:
         settings.section(EvaluationSettings).baseline,
     )
     missing = _missing(warehouse, name)
-    repaired = repaired_rows(warehouse, name, EVALUATED)
+    repaired, used = repaired_rows(warehouse, name, EVALUATED), usage_rows(name, ran.run_id)
 
     def shown() -> Iterator[Part]:
         yield Text(f"\n{told}\n", "bold")
@@ -117,8 +117,7 @@ def _summary(name: str, ran: RunOutcome, page: Path) -> Result:
         yield Frame(costs.select(pl.col("condition").alias("method"), *_COSTS), "cost per answer")
         if sizes is not None:
             yield sizes_table(sizes)
-        if used := usage_table(name, ran.run_id):
-            yield used
+        yield from usage_table(used)
         yield f"evaluated in {ran.seconds:.1f} s; report: {page}"
         if line := repaired_line(repaired):
             yield line
@@ -132,7 +131,7 @@ def _summary(name: str, ran: RunOutcome, page: Path) -> Result:
         "costs": costs,
         "context_sizes": [] if sizes is None else sizes,
         "themes": warehouse.read(THEMES, name),
-        "usage": usage_rows(name, ran.run_id),
+        "usage": used,
         "report": page,
         "missing": missing,
         "repaired": repaired,

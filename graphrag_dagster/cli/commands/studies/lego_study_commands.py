@@ -60,13 +60,12 @@ def _summary(name: str, run_id: str | None) -> Result:
     warehouse = Warehouse()
     summary, questions = warehouse.read(PATH_SUMMARY, name), warehouse.read(PATH_QUESTIONS, name)
     problems = questions.drop_nulls("problem").group_by("problem").len().sort("problem")
-    missing = _missing(warehouse, name)
+    missing, used = _missing(warehouse, name), usage_rows(name, run_id)
 
     def shown() -> Iterator[Part]:
         for hops in [ALL_HOPS, *sorted(set(summary["hops"]) - {ALL_HOPS})]:
             yield _summary_table(summary.filter(hops=hops), name, hops)
-        if used := usage_table(name, run_id):
-            yield used
+        yield from usage_table(used)
         for problem, count in problems.iter_rows():
             yield Text(f"questions with a problem: {count:,} {problem.replace('_', ' ')}", "yellow")
         yield f"tables: paths.* in {warehouse.file(name)}"
@@ -78,7 +77,7 @@ def _summary(name: str, run_id: str | None) -> Result:
         "asked": int(questions["sampled"].sum()),
         "problems": dict(problems.iter_rows()),
         "summary": summary,
-        "usage": usage_rows(name, run_id),
+        "usage": used,
         "missing": missing,
     }
     return Result(facts, shown(), missing, INCOMPLETE if missing else 0)

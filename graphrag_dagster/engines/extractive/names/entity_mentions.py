@@ -103,7 +103,7 @@ def find_entities(tokens: Tokens, reading: ReadableText, phrases: Lemmas | None 
     With ``phrases``, which knows singulars, its noun phrases come behind them.
 
     The description of an entity is a sentence of the unit that names it: one that is complete, has the
-    entity as its subject, and is neither a scrap nor a page long, if there is one (spec_graphrag §12).
+    entity as its subject, and is neither a scrap nor a page long, if there is one.
     """
     named = name_entities(tokens, reading, find_candidates(tokens, reading))
     names = len(named)

@@ -1,15 +1,15 @@
 """The LLM cache: a SQLite file, or a schema of a Postgres database; safe for many processes."""
 
+from __future__ import annotations
+
 import asyncio
 import atexit
 import os
 import threading
-import time
 import uuid
-from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from graphrag_dagster.kernel.models.cache.cache_schema import Backend, CacheFileError, Write
 from graphrag_dagster.kernel.models.cache.leases import Leases, Presence
@@ -17,10 +17,12 @@ from graphrag_dagster.kernel.models.cache.sqlite_backend import SqliteBackend
 from graphrag_dagster.kernel.models.chat.concurrent_calls import call_loop
 from graphrag_dagster.kernel.storage.home import cache_place, is_postgres
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
-#: Seconds within which what calls have to write is written together.
-_TOGETHER = 0.01
+    from graphrag_dagster.kernel.models.model_costs import Amount
+
+T = TypeVar("T")
 
 
 class Database:
@@ -33,6 +35,8 @@ class Database:
         holder: the name under which this process shares the cache with others.
         presence: tells them that it is there.
         leases: what it asks for, so that they wait for it.
+        in_flight: what calls of this process may cost at worst, by corpus and run.
+        turns: held, by corpus and run, while room for such a call is looked for.
 
     Raises:
         CacheFileError: it cannot be opened, is no such database, or is of another format.
@@ -45,25 +49,22 @@ class Database:
         #: Held for a moment only, so that an event loop never waits for a transaction of another thread.
         self._queue = threading.Lock()
         self._waiting: list[Write] = []
-        self._about: set[bytes] = set()
-        self._since = 0.0
         self._failed = False
-        self._flushing = False
-        self._writing: int | None = None
         self.presence = Presence(self)
         self.backend = _backend(self.place, self.holder)
         self.leases = Leases(self)
+        self.in_flight: dict[tuple[str, str], dict[int, Amount]] = {}
+        self.turns: dict[tuple[str, str], asyncio.Lock] = {}
 
     @contextmanager
-    def reading(self, about: Collection[bytes] | None = None) -> Iterator[Any]:
-        """Read what was written, also what waits to be; ``about``: only what stands under these keys.
+    def reading(self) -> Iterator[Any]:
+        """Read what was written, also what waits to be.
 
         Raises:
             CacheFileError: the database is damaged, or away for too long.
         """
         with self._lock, self.backend.named_errors():
-            if about is None or not self._about.isdisjoint(about):
-                self._write_waiting()
+            self._write_waiting()
             yield self.backend.connection
 
     def write(self, work: Callable[[Any], T]) -> T:
@@ -77,46 +78,51 @@ class Database:
         """
         return cast("T", self._transaction(work))
 
+    async def ask(self, work: Callable[[], T]) -> T:
+        """Return what ``work``, which asks this database, returns; a remote one is asked in a thread.
+
+        Who is cancelled hears of it once the work is over, so that what it took can be given back.
+        """
+        if not self.backend.remote:
+            return work()
+        asked = asyncio.get_running_loop().run_in_executor(None, work)
+        try:
+            return await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            await asyncio.wait([asked])
+            raise
+
     def _transaction(self, work: Callable[[Any], T] | None) -> T | None:
         with self._lock, self.backend.named_errors():
             with self._queue:
-                waiting = tuple(self._waiting)
-            self._writing = threading.get_ident()
+                waiting, self._waiting = self._waiting, []
             try:
                 made = self.backend.transaction(waiting, work)
-            finally:
-                self._writing = None
-            with self._queue:
-                del self._waiting[: len(waiting)]
-                if not self._waiting:
-                    self._about.clear()
-                self._failed = False
+            except BaseException:
+                with self._queue:
+                    self._waiting[:0] = waiting
+                raise
+            self._failed = False
             return made
 
-    def write_soon(self, write: Write, about: bytes | None = None) -> None:
-        """Write in one transaction with what else the calls that are under way have to write.
+    def write_soon(self, write: Write) -> None:
+        """Write in the next turn of the loop of the calls, in one transaction with what else waits.
 
-        Each transaction writes whole pages, and many replies come at almost the same time. Whoever is not on
-        the loop of the calls has it written at once.
+        Whoever is not on that loop has it written at once.
 
         Args:
-            write: done within a hundredth of a second, and before anything else is read or written.
-            about: what it writes stands under this key.
+            write: done before anything else is read or written.
 
         Raises:
             CacheFileError: the database is damaged or full, or fails; perhaps at an earlier one.
         """
-        if self._writing == threading.get_ident():
-            write(self.backend.connection)
-            return
         calls = call_loop()
         with self._queue:
             self._waiting.append(write)
-            if about is not None:
-                self._about.add(about)
-            first, failed = len(self._waiting) == 1, self._failed
-        if calls is not None and not failed:
-            self._write_in_time(calls, first=first)
+            first = len(self._waiting) == 1
+        if calls is not None and not self._failed:
+            if first:
+                calls.call_soon(self._flush, calls)
             return
         try:
             self._write_waiting()
@@ -125,37 +131,13 @@ class Database:
                 self._waiting.remove(write)
             raise
 
-    def _write_in_time(self, calls: asyncio.AbstractEventLoop, *, first: bool) -> None:
-        now = time.monotonic()
-        if first:
-            self._since = now
-            calls.call_later(_TOGETHER, self._flush, calls)
-        # A busy loop comes late to what it is to do at a time.
-        elif now - self._since > _TOGETHER:
-            self._flush(calls)
-
     def _flush(self, calls: asyncio.AbstractEventLoop) -> None:
         if not self.backend.remote:
             self.settle()
             return
-        with self._queue:
-            if self._flushing or not self._waiting:
-                return
-            self._flushing = True
-        try:
-            calls.run_in_executor(None, self._flush_all)
-        except RuntimeError:
-            # The process ends, and has no more threads; it writes what waits itself.
-            self._flushing = False
-
-    def _flush_all(self) -> None:
-        """Write what waits, and what comes to wait meanwhile."""
-        while True:
-            self.settle()
-            with self._queue:
-                if self._failed or not self._waiting:
-                    self._flushing = False
-                    return
+        # Where the process ends there are no more threads: it writes what waits itself.
+        with suppress(RuntimeError):
+            calls.run_in_executor(None, self.settle)
 
     def settle(self) -> None:
         """Write what waits; where that fails, who writes or reads next is told."""
@@ -166,7 +148,7 @@ class Database:
 
     def _write_waiting(self) -> None:
         with self._lock:
-            if self._waiting and self._writing is None:
+            if self._waiting:
                 self._transaction(None)
 
     def shrink(self) -> None:

@@ -113,8 +113,11 @@ class Upkeep:
                 (corpus,),
             )
             if everything:
-                for table in ("finished", "usage", "batches", "indexings", "unread_prompts"):
+                for table in ("finished", "usage", "batches", "indexings"):
                     connection.execute(f"delete from {table} where corpus = ?", (corpus,))
+                # Earlier versions made them, with names of corpora in them.
+                for table in ("unread_prompts", "reservations"):
+                    connection.execute(f"drop table if exists {table}")
                 connection.execute("delete from batch_lines where batch not in (select id from batches)")
             kept = connection.execute("select count(*) from uses where corpus = ?", (corpus,)).fetchone()[0]
             return Pruned(replies=counts[0], vectors=counts[1], kept=kept)

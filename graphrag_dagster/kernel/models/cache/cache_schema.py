@@ -56,15 +56,8 @@ create table batch_lines (
     key blob primary key, batch text not null, task text not null, answer text, error text,
     failures integer not null default 0, taken text
 ) without rowid;
-create table paces (
-    url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
-) without rowid;
 create table indexings (
     corpus text primary key, engines text not null, bytes integer not null, seconds real not null
-) without rowid;
-create table unread_prompts (
-    key blob not null, corpus text not null, asset text not null, task text not null, model text not null,
-    sent integer not null, arrived integer not null, at real not null, primary key (key, corpus, asset)
 ) without rowid;
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);
@@ -75,14 +68,6 @@ create table if not exists holders (
     holder text primary key, seen real not null, serial integer not null default 0
 ) without rowid;
 create table if not exists leases (key blob primary key, holder text not null) without rowid;
-create table if not exists reservations (
-    corpus text not null, run_id text not null, holder text not null, calls integer not null,
-    tokens integer not null, usd real not null, primary key (corpus, run_id, holder)
-) without rowid;
-create table if not exists rates (
-    url text not null, model text not null, kind text not null, level real not null, at real not null,
-    primary key (url, model, kind)
-) without rowid;
 """
 
 

@@ -5,10 +5,16 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-from graphrag_dagster.kernel.common.progress import say
+from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.llm_cache import reply_key, reply_keys
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
-from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, note_reply
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    ChatReply,
+    ChatRequest,
+    Listener,
+    RefusedInBatch,
+    note_reply,
+)
 from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
@@ -20,9 +26,8 @@ SERVE_MORE = (
     "serve the model with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in its Modelfile; "
     "llama.cpp: --ctx-size; vLLM: --max-model-len)"
 )
-#: Tokens per byte before anything was seen; no common tokenizer of a written language needs more.
-_FIRST = 0.5
-_MARGIN = 1.15
+#: Tokens per byte; no common tokenizer of a written language needs more.
+_TOKENS_PER_BYTE = 0.5
 #: Tokens that a chat template adds, at most.
 _TEMPLATE = 200
 #: Bytes of a prompt that has to fit into any context, and for each token of one that need not be counted.
@@ -32,54 +37,48 @@ _SMALL, _COUNTED = 4000, 5
 _FEWEST, _WHOLE = "o200k_base", 0.8
 #: The share of the most tokens of a prompt so far that one which was cut has: all are cut at the same length.
 _AS_LONG = 0.9
+#: The most tokens of a prompt so far, by model.
+_longest: dict[str, int] = {}
 
 
-class PromptSizes:
-    """Upper bounds of prompts in tokens; learns from what endpoints count."""
-
-    def __init__(self) -> None:
-        self._highest = 0.0
-        self._most = 0
-
-    def at_most(self, request: ChatRequest) -> int:
-        """Return the most tokens that a prompt may have."""
-        ratio = self._highest * _MARGIN if self._highest else _FIRST
-        return int(_bytes(request) * ratio) + _TEMPLATE
-
-    def learn(self, request: ChatRequest, tokens: int) -> None:
-        """Take in what the endpoint counted."""
-        self._most = max(self._most, tokens)
-        self._highest = max(self._highest, max(tokens - _TEMPLATE, 0) / max(_bytes(request), 1))
-
-    def sent_if_truncated(self, request: ChatRequest, tokens: int) -> int | None:
-        """Return the tokens that were sent, by estimate, where far fewer arrived; None where all may have.
-
-        A model's own count of a prompt differs from ours; and some servers do not count what they have in
-        their cache. So the prompt must have lost a fifth at least, and be about as long as the longest that
-        arrived: a server which cuts prompts cuts all of them at the length of its context.
-
-        Args:
-            request: that was sent.
-            tokens: of the prompt by the endpoint's count, 0 where it gives none.
-        """
-        size = sum(len(message.content.encode("utf-8", "surrogatepass")) for message in request.messages)
-        if not tokens or size < _SMALL or size <= _COUNTED * tokens or tokens < _AS_LONG * self._most:
-            return None
-        from graphrag_dagster.kernel.text.tokenization import get_tokenizer
-
-        encoding = get_tokenizer(_FEWEST)
-        counted = sum(encoding.count(message.content) for message in request.messages)
-        return counted if tokens < _WHOLE * counted else None
+def _most_tokens(request: ChatRequest) -> int:
+    """The most tokens that a prompt may have."""
+    size = _bytes(request) + (len(schema_text(request.schema)) if request.schema else 0)
+    return int(size * _TOKENS_PER_BYTE) + _TEMPLATE
 
 
 def _bytes(request: ChatRequest) -> int:
-    messages = sum(len(message.content.encode("utf-8", "surrogatepass")) for message in request.messages)
-    return messages + (len(schema_text(request.schema)) if request.schema else 0)
+    return sum(len(message.content.encode("utf-8", "surrogatepass")) for message in request.messages)
 
 
-_sizes: dict[str, PromptSizes] = {}
-#: Models already reported for not reading prompts in full.
-_said: set[str] = set()
+def check_whole(model: str, request: ChatRequest, arrived: int) -> None:
+    """Make sure that a server has read the whole of a prompt.
+
+    A model's own count of a prompt differs from ours; and some servers do not count what they have in their
+    cache. So the prompt must have lost a fifth at least, and be about as long as the longest that arrived: a
+    server which cuts prompts cuts all of them at the length of its context.
+
+    Args:
+        model: its name.
+        request: that was sent.
+        arrived: tokens of the prompt by the endpoint's count, 0 where it gives none.
+
+    Raises:
+        EndpointError: it has read only a part.
+    """
+    longest = _longest[model] = max(_longest.get(model, 0), arrived)
+    size = _bytes(request)
+    if not arrived or size < _SMALL or size <= _COUNTED * arrived or arrived < _AS_LONG * longest:
+        return
+    from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+
+    encoding = get_tokenizer(_FEWEST)
+    sent = sum(encoding.count(message.content) for message in request.messages)
+    if arrived < _WHOLE * sent:
+        raise EndpointError(
+            f"{model} read only {arrived:,} of about {sent:,} tokens of a prompt and silently dropped the "
+            f"rest: {SERVE_MORE}, or have sizes set that fit: graphrag-dagster doctor CORPUS --fix"
+        )
 
 
 class Sender(Protocol):
@@ -114,23 +113,28 @@ class CachedChatModel:
         account: where calls are booked.
         till: their prices and limits.
         gate: is awaited once, before the first request is sent; raises where the endpoint is unusable.
+        direct: asks, at its own price, what a batch came back without.
     """
 
     def __init__(
-        self, sender: Sender, account: UsageAccount, till: Till, gate: Callable[[], Awaitable[None]] = _ready
+        self,
+        sender: Sender,
+        account: UsageAccount,
+        till: Till,
+        gate: Callable[[], Awaitable[None]] = _ready,
+        direct: tuple[Sender, Till] | None = None,
     ) -> None:
         self.name = sender.settings.name
         self._sender = sender
         self._account = account
         self._till = till
+        self._direct = direct
         self._gate = gate
         self._leases = account.replies.database.leases
         self._opened: asyncio.Task[None] | None = None
         self._under_way: dict[bytes, asyncio.Event] = {}
         self._seconds: dict[bytes, float] = {}
-        self._unread: dict[bytes, tuple[int, int]] = {}
         self._keys: WeakKeyDictionary[ChatRequest, bytes] = WeakKeyDictionary()
-        self._sizes = _sizes.setdefault(self.name, PromptSizes())
 
     @property
     def concurrency(self) -> int:
@@ -143,7 +147,7 @@ class CachedChatModel:
         Raises:
             CallFailed: this call got no reply.
             BudgetExhausted: the call might pass a limit of the run.
-            EndpointError: the endpoint cannot be used at all.
+            EndpointError: the endpoint cannot be used at all, or reads only a part of a prompt.
         """
         key = self._key(request)
         if request.again:
@@ -172,10 +176,8 @@ class CachedChatModel:
 
     async def _find(self, request: ChatRequest) -> ChatReply | None:
         """The cached reply; one that is under a key of 0.1.0 comes under that of today once it is used."""
-        for key in reply_keys(self._sender.settings, request):
-            if (kept := await self._account.replies.find(key, self._account.user)) is not None:
-                return kept
-        return None
+        keys = reply_keys(self._sender.settings, request)
+        return await self._account.replies.find(keys, self._account.user)
 
     async def _send_again(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         """Ask again, while other processes go on waiting for the reply to what was asked first."""
@@ -188,17 +190,9 @@ class CachedChatModel:
             self._leases.leave(first)
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Cache a usable reply to this request.
-
-        One to a prompt of which the server read only a part is not kept: what is made of it is made anew when
-        it is next wanted.
-        """
+        """Cache a usable reply to this request."""
         key = self._key(request)
         seconds = self._seconds.pop(key, 0.0)
-        if (lost := self._unread.pop(key, None)) is not None:
-            self._account.replies.keep_unread(key, request.task, self.name, *lost, self._account.user)
-            note_reply(key)
-            return
         self._account.replies.keep(key, request.task, self.name, reply, seconds, self._account.user)
         note_reply(key)
 
@@ -211,34 +205,32 @@ class CachedChatModel:
 
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         await self.open()
-        worst = await self._till.reserve(self._sizes.at_most(request), request.max_tokens)
+        try:
+            came = await self._send_by(self._sender, self._till, request, listen)
+        except RefusedInBatch:
+            if self._direct is None:
+                raise
+            came = await self._send_by(*self._direct, request, listen)
+        check_whole(self.name, request, came.reply.input_tokens)
+        self._seconds[key] = came.seconds
+        return came.reply
+
+    @staticmethod
+    async def _send_by(
+        sender: Sender, till: Till, request: ChatRequest, listen: Listener | None
+    ) -> ServerReply:
+        worst = await till.reserve(_most_tokens(request), request.max_tokens)
         use, tries = ModelUse(), Tries(request.task)
         try:
-            came = await self._sender.send(request, listen, tries)
+            came = await sender.send(request, listen, tries)
             paid = use_of(came.reply, tries, repeated=request.again > 0)
             use = paid if came.paid else ModelUse(cached=1)
         except BaseException as error:
             use = usage_of_lost_call(tries, error)
             raise
         finally:
-            self._till.settle(worst, request.task, use)
-        self._check_for_truncation(request, key, came.reply.input_tokens)
-        self._sizes.learn(request, came.reply.input_tokens)
-        self._seconds[key] = came.seconds
-        return came.reply
-
-    def _check_for_truncation(self, request: ChatRequest, key: bytes, arrived: int) -> None:
-        sent = self._sizes.sent_if_truncated(request, arrived)
-        if sent is None:
-            self._unread.pop(key, None)
-            return
-        self._unread[key] = (sent, arrived)
-        if self.name not in _said:
-            _said.add(self.name)
-            say(
-                f"{self.name} read only {arrived:,} of about {sent:,} tokens of a prompt and silently "
-                f"dropped the rest: {SERVE_MORE}"
-            )
+            till.settle(worst, request.task, use)
+        return came
 
     async def open(self) -> None:
         """Make sure, once, that the endpoint is of use.

@@ -13,8 +13,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.models.cache.rounds import Rounds
-
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
@@ -93,9 +91,6 @@ class Leases:
         #: How many calls hold a key.
         self._held: dict[bytes, int] = {}
         self._counting = threading.Lock()
-        #: The keys taken by the round that is under way.
-        self._granted: frozenset[bytes] = frozenset()
-        self._rounds = Rounds(database, self._ask, self._on_answer, self._undo)
 
     async def take(self, key: bytes) -> bool:
         """Take the lease of a key as soon as no other process has it; False: there is something under it now.
@@ -106,13 +101,13 @@ class Leases:
             CacheFileError: the database cannot be used.
         """
         pauses = pauses_of_waiting()
-        while (taken := await self._rounds.ask(key)) is None:
+        while (taken := (await self._ask([key]))[0]) is None:
             await asyncio.sleep(next(pauses))
         return taken
 
     async def take_some(self, keys: Sequence[bytes]) -> set[bytes]:
         """Take the leases of those keys that no other process has, and under which there is nothing."""
-        taken = await self._rounds.ask_all(keys) if keys else ()
+        taken = await self._ask(keys) if keys else ()
         return {key for key, got in zip(keys, taken, strict=True) if got}
 
     def hold_on(self, key: bytes) -> None:
@@ -131,16 +126,6 @@ class Leases:
             if self._count(key, -1) == 0:
                 self._database.write_soon(partial(self._delete, key))
 
-    def _undo(self, key: bytes, taken: bool | None) -> None:
-        if taken:
-            self.leave_now([key])
-
-    def _on_answer(self, keys: Sequence[bytes], taken: Sequence[bool | None]) -> None:
-        for key, got in zip(keys, taken, strict=True):
-            if got:
-                self._count(key, 1)
-        self._granted = frozenset()
-
     def _count(self, key: bytes, change: int) -> int:
         # Who embeds gives back in a thread of its own.
         with self._counting:
@@ -154,15 +139,29 @@ class Leases:
             return count
 
     def _delete(self, key: bytes, connection: Any) -> None:
-        # Else it was taken again before this was written.
-        if key not in self._held and key not in self._granted:
+        # Else somebody else of this process asked for it before this was written.
+        if key not in self._held:
             connection.execute(
                 "delete from leases where key = ? and holder = ?", (key, self._database.holder)
             )
 
-    def _ask(self, keys: Sequence[bytes]) -> list[bool | None]:
+    async def _ask(self, keys: Sequence[bytes]) -> list[bool | None]:
         """Whether each key is taken now; None: another process has it."""
-        return self._database.write(lambda connection: self._take(connection, keys))
+        # Counted before they are there, so that whoever gives one back meanwhile leaves it.
+        for key in keys:
+            self._count(key, 1)
+        try:
+            taken = await self._database.ask(
+                lambda: self._database.write(lambda connection: self._take(connection, keys))
+            )
+        except BaseException:
+            self.leave_now(keys)
+            raise
+        for key, got in zip(keys, taken, strict=True):
+            if got is None:
+                self._count(key, -1)
+        self.leave_now(key for key, got in zip(keys, taken, strict=True) if got is False)
+        return taken
 
     def _take(self, connection: Any, keys: Sequence[bytes]) -> list[bool | None]:
         there, mine = set[bytes](), set[bytes]()
@@ -178,7 +177,6 @@ class Leases:
             )
             query = f"select key from leases where holder = ? and key in ({marks})"
             mine.update(key for (key,) in connection.execute(query, (holder, *some)))
-        self._granted = frozenset(mine)
         return [False if key in there else key in mine or None for key in keys]
 
 
@@ -200,5 +198,5 @@ def _in_slices(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 def _clear(connection: Any, which: str, *parameters: str) -> None:
     gone = f"holder in (select holder from holders where {which})"
-    for table in ("leases", "reservations", "holders"):
+    for table in ("leases", "holders"):
         connection.execute(f"delete from {table} where {gone}", parameters)

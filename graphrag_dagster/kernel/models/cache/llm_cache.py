@@ -13,7 +13,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at, own_database
-from graphrag_dagster.kernel.models.cache.rounds import Rounds
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, strict_schema_text
@@ -85,34 +84,32 @@ class Replies:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lookups = Rounds(database, self._found)
 
     @property
     def database(self) -> Database:
         """Where they are."""
         return self._database
 
-    async def find(self, key: bytes, user: User) -> ChatReply | None:
-        """Return the reply for a key and record its user; None if there is none."""
-        found = await self._lookups.ask(key)
-        if found is not None:
-            self._database.write_soon(lambda connection: _record_use(connection, [key], user))
-        return found
+    async def find(self, keys: Sequence[bytes], user: User) -> ChatReply | None:
+        """Return the reply for the first of these keys that has one, and record its user; else None."""
+        found = await self._database.ask(lambda: self._found(keys))
+        key = next((key for key in keys if key in found), None)
+        if key is None:
+            return None
+        self._database.write_soon(lambda connection: _record_use(connection, [key], user))
+        return found[key]
 
     def cached_reply_for_display(self, key: bytes) -> ChatReply | None:
         """Return the reply of that key, of which nobody makes use; None where there is none."""
-        return self._found([key])[0]
+        return self._found([key]).get(key)
 
-    def _found(self, keys: Sequence[bytes]) -> list[ChatReply | None]:
-        found: dict[bytes, ChatReply] = {}
-        with self._database.reading(keys) as connection:
-            for some in _in_slices(keys):
-                query = (
-                    "select key, text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
-                    f"from replies where key in ({','.join('?' * len(some))})"
-                )
-                found.update((row[0], ChatReply(*row[1:])) for row in connection.execute(query, some))
-        return [found.get(key) for key in keys]
+    def _found(self, keys: Sequence[bytes]) -> dict[bytes, ChatReply]:
+        query = (
+            "select key, text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
+            f"from replies where key in ({','.join('?' * len(keys))})"
+        )
+        with self._database.reading() as connection:
+            return {row[0]: ChatReply(*row[1:]) for row in connection.execute(query, keys)}
 
     def has(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys under which there is a reply or a vector."""
@@ -151,22 +148,9 @@ class Replies:
                 row,
             )
             _record_use(connection, [key], user)
-            connection.execute("delete from unread_prompts where key = ?", (key,))
             connection.execute("delete from leases where key = ?", (key,))
 
-        self._database.write_soon(write, key)
-
-    def keep_unread(self, key: bytes, task: str, model: str, sent: int, arrived: int, user: User) -> None:
-        """Take note, in place of its reply, that a server read only a part of a prompt."""
-        row = (key, user.corpus, user.asset, task, model, sent, arrived, time.time())
-        self._database.write_soon(
-            lambda connection: connection.execute(
-                "insert into unread_prompts values (?,?,?,?,?,?,?,?) "
-                "on conflict (key, corpus, asset) do update set task = excluded.task, "
-                "model = excluded.model, sent = excluded.sent, arrived = excluded.arrived, at = excluded.at",
-                row,
-            )
-        )
+        self._database.write_soon(write)
 
     def vectors(self, keys: Sequence[bytes], user: User) -> dict[bytes, NDArray[np.float32]]:
         """Return the vectors there are of these keys, and note who uses them."""

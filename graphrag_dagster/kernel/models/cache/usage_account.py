@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from graphrag_dagster.kernel.models.cache.cache_database import Database
-    from graphrag_dagster.kernel.models.cache.cache_schema import Write
     from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
     from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
     from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -40,23 +38,6 @@ _INSERT = (
     f"insert into usage ({_NAMES}) values ({_MARKS}) "
     f"on conflict (corpus, run_id, asset, task, model) do update set {_SUMS}"
 )
-#: Prompts of an asset that did not arrive whole when it was last made.
-_UNREAD = (
-    "select u.task, u.model, count(*), max(u.sent), max(u.arrived) from unread_prompts u join finished f "
-    "on f.corpus = u.corpus and f.asset = u.asset and u.at >= f.begun where u.corpus = ? "
-    "group by u.task, u.model order by u.task, u.model"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Prompts of one task of which a server read only a part; tokens are those of the longest."""
-
-    task: str
-    model: str
-    prompts: int
-    sent: int
-    arrived: int
 
 
 class UsageLog:
@@ -65,16 +46,11 @@ class UsageLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, user: User, task: str, model: str, use: ModelUse, also: Write = lambda _: None) -> None:
-        """Add what a call took to the account of its run, asset, task and model; ``also`` do this with it."""
+    def add(self, user: User, task: str, model: str, use: ModelUse) -> None:
+        """Add what a call took to the account of its run, asset, task and model."""
         values = [getattr(use, name) for name in USE_FIELDS]
         row = (user.run_id, user.corpus, user.asset, task, model, time.time(), *values)
-
-        def write(connection: Any) -> None:
-            connection.execute(_INSERT, row)
-            also(connection)
-
-        self._database.write_soon(write)
+        self._database.write_soon(lambda connection: connection.execute(_INSERT, row))
 
     def of_run(self, corpus: str, run_id: str) -> ModelUse:
         """Return what a run has used so far."""
@@ -98,11 +74,6 @@ class UsageLog:
         with self._database.reading() as connection:
             rows = connection.execute(query, (corpus,)).fetchall()
         return MODEL_USAGE.frame([_row(dict(zip(names, row, strict=True))) for row in rows])
-
-    def truncated_prompts(self, corpus: str) -> list[Unread]:
-        """Return the prompts of what was last made of a corpus of which a server read only a part."""
-        with self._database.reading() as connection:
-            return [Unread(*row) for row in connection.execute(_UNREAD, (corpus,))]
 
     def _rows(self, corpus: str, run_id: str) -> list[tuple[tuple[str, str, str], ModelUse]]:
         query = (
@@ -202,13 +173,9 @@ class Till:
 
     def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
         """Book a call, and give back what it did not need; its money is filled in here."""
-        priced, spending = use + self._cost_of(use), self._account.spending
-        if not spending.budget.limited:
-            self._account.book(task, self._model, priced)
-            return
-        log, user = self._account.log, self._account.user
-        log.add(user, task, self._model, priced, lambda connection: spending.settle(connection, worst))
-        spending.on_settled()
+        self.book(task, use)
+        if self._account.spending.budget.limited:
+            self._account.spending.settle(worst)
 
     def book(self, task: str, use: ModelUse) -> None:
         """Book a call that nothing was reserved for, such as a small question about the model itself."""

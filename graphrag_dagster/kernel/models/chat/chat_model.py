@@ -47,6 +47,10 @@ class CallFailed(EndpointError):
     """One call got no reply although the endpoint is there: its retries are used up."""
 
 
+class RefusedInBatch(CallFailed):
+    """A batch came back without a reply to this request: it is to be asked directly."""
+
+
 class Refused(CallFailed):
     """The endpoint understood the request and will not do it, for instance because it is too long."""
 

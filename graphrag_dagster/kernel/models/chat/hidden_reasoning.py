@@ -1,20 +1,17 @@
-"""Strips reasoning that a server left in the text of a reply, in the formats of various models and servers.
+"""Strips reasoning that a server left in the text of a reply.
 
-Most models put it between two marks at the beginning. Many chat templates write the first mark themselves, so
-that the reply holds only the last. Of harmony's channels the last is the answer; a server that drops special
-tokens leaves their names. A reply may also speak of such a mark: in code, in a string of JSON, between quotes
-or in the middle of a sentence it is one of its words.
+Most models put it between two tags at the beginning. Many chat templates write the first tag themselves, so
+that the reply holds only the last. Of harmony's channels the last is the answer. A reply may also speak of
+such a tag: in code, in a string of JSON, between quotes or in a sentence it is one of its words.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-from graphrag_dagster.kernel.models.chat.json_repair import parse_sound_json
-
 _NAMES = r"think|thinking|thoughts?|reason|reasoning|antthinking|seed:think|seed:cot_think"
-#: What opens reasoning, and what closes it; ``\1`` is the name in the first.
+#: What opens reasoning, and what closes it; ``{}`` is the name in the first.
 _PAIRS = (
     (rf"<({_NAMES})(?:\s[^<>]{{0,99}})?>", r"</{}>"),
     (r"\[(think)\]", r"\[/{}\]"),
@@ -24,20 +21,16 @@ _PAIRS = (
     (r"<\|(inner)_prefix\|>", r"<\|inner_suffix\|>"),
     (r"<(unused)94>", r"<unused95>"),
     (r"<\|(channel)>(?:thought|analysis)\b", r"<channel\|>"),
-    (r"(here) is my thought process:", r"here is my response:"),
 )
 _FLAGS = re.IGNORECASE | re.DOTALL
-_OPENINGS = tuple((re.compile(begin, _FLAGS), end) for begin, end in _PAIRS)
+_OPENINGS = tuple((re.compile(rf"\s*{begin}", _FLAGS), end) for begin, end in _PAIRS)
+_OPENING = re.compile(rf"<(?:{_NAMES})\b[^<>]{{0,99}}>|\[think\]|◁think▷", _FLAGS)
 _CLOSING = re.compile(
-    rf"</({_NAMES})>|\[/(think)\]|◁/(think)▷|<\|end_(?:of_thought|thinking)\|>|<\|inner_suffix\|>|<unused95>"
-    r"|<channel\|>",
+    rf"</(?:{_NAMES})>|\[/think\]|◁/think▷|<\|end_(?:of_thought|thinking)\|>|<\|inner_suffix\|>|<unused95>",
     _FLAGS,
 )
 #: What each of them begins with; most replies have none of these, which is seen in a fraction of the time.
-_BEGIN_CLOSING = ("<", "[/", "◁")
-_BEFORE_ALL = re.compile(
-    r"(?:\s|<\|?(?:im_start|start|start_of_role)\|?>\s*assistant(?:<\|end_of_role\|>)?)*"
-)
+_BEGIN_CLOSING = ("</", "[/", "◁/", "<|", "<unused")
 #: Round what follows reasoning, with some models.
 _ROUND_ANSWER = re.compile(
     r"\s*(?:<\|(?:start_response|begin_of_solution)\|>(.*?)(?:<\|(?:end_response|end_of_solution)\|>\s*)?"
@@ -47,38 +40,11 @@ _ROUND_ANSWER = re.compile(
 _HARMONY = re.compile(r"\s*(?:<\|start\|>\s*assistant\s*)?<\|channel\|>")
 _FINAL = re.compile(r"<\|channel\|>\s*final\b[^<]{0,200}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>")
 _END_OF_MESSAGE = re.compile(r"<\|(?:end|return|start|channel)\|>")
-#: Harmony without its special tokens.
-_BARE_ANALYSIS = re.compile(r"\s*(?:assistant)?(?:analysis|commentary)(?=[A-Z\s\"'{(\[<])")
-_BARE_GLUED = re.compile(r"\s*(?:assistant)?analysis(?=[A-Z\"'{(\[])")
-_BARE_FINAL = re.compile(r"assistant\s*final(?:\s*json)?(?=[^a-z]|\Z)")
-#: The end of analysis that the template began.
-_GLUED_FINAL = re.compile(
-    r"<\|end\|>\s*<\|start\|>\s*assistant\s*<\|channel\|>\s*final\b[^<]{0,200}<\|message\|>"
-    r"|(?:(?<=[^\s\w])|^)assistantfinal(?=[^a-z\s])",
-    re.MULTILINE,
-)
-_SENTENCE_END = frozenset(".!?:…。！？")
-_GOES_ON = frozenset(".,;:!?)/|'’")
-_QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "«": "»", "(": ")"}
-_JSON_BEGIN = re.compile(r"\s*(?:```\w{0,20}\s*)?[{\[](?=\s*[\"{\[])")
-_JSON_ANYWHERE = re.compile(r"[{\[](?=\s*[\"{\[])")
-_STRING_QUOTE = re.compile(r'\\.|"', re.DOTALL)
-_DEEPEST, _MOST_VALUES = 64, 20
-_LIST_MARK = re.compile(r"\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
-_BEFORE_A_WORD = re.compile(
-    r"\b(?:the|an?|this|that|tags?|tokens?|marks?|markers?|elements?|with|by|in|and|or|of|closing|closed|ends?)\Z",
-    re.IGNORECASE,
-)
-#: How models begin to reason where nothing marks it: they speak of what to do, or of who asks. Answers, too,
-#: begin with "So," or "We have".
-_MUSING = re.compile(
-    r"\s*(?:ok(?:ay)?\b|alright\b|hmm+|wait\b|嗯|(?:(?:so|now|well|right|first|首先|好的|好)\b[,，]?\s*)?"
-    r"(?:let me\b|let'?s\b|i (?:need|should|have to|must|will|am asked)\b"
-    r"|we (?:need|have to|should|must|are (?:asked|given|to))\b|to answer (?:this|the question)\b"
-    r"|(?:the )?(?:user|question) (?:is|asks?|asked|says|said|wants|needs|has|provided|gave)\b"
-    r"|thinking process|用户|让我|我们需要))",
-    re.IGNORECASE,
-)
+#: Before a tag that is spoken of: the middle of a sentence, a list item, or a quote; and after one.
+_SPOKEN_BEFORE = re.compile(r"[\w,] \Z|[`'“«(/|]\Z|^\s*[-*+•>]\s+\Z")
+_SPOKEN_AFTER = frozenset(".,;:!?)/|'’`")
+_IDEOGRAPHS = re.compile(r"[\u2e80-\u9fff]{2}")
+_FENCE = re.compile(r"^\s*```", re.MULTILINE)
 #: Characters of a reply that tell how it begins, and of the longest mark.
 _MIN_START_CHARACTERS, _LONGEST_MARK = 30, 40
 _MAY_END = frozenset(">]▷")
@@ -107,155 +73,73 @@ class Split:
 
 def split(text: str) -> Split:
     """Part a reply from the reasoning in it; reasoning without an end leaves nothing."""
-    if (told := _channels(text)) is not None:
+    if (told := _final_channel(text)) is not None:
         return told
     rest, found, unopened = text, False, False
     for _ in range(_MOST_PARTS):
-        begin = _BEFORE_ALL.match(rest)
-        at = begin.end() if begin else 0
-        opening = next((m for m in ((one.match(rest, at), end) for one, end in _OPENINGS) if m[0]), None)
-        if opening and opening[0]:
-            end = _end_of(rest, opening[0].end(), opening[1].format(re.escape(opening[0][1])))
+        opening = next(((m, end) for one, end in _OPENINGS if (m := one.match(rest))), None)
+        if opening:
+            mark, closing = opening
+            end = _end_of(rest, mark.end(), closing.format(re.escape(mark[1])))
             if end is None:
-                # A phrase in plain words is none where nothing answers it.
-                if opening[0][0].endswith(":"):
-                    break
                 return Split("", True, unopened, closed=False)
             rest, found = rest[end:], True
-        elif (lone := _unopened_end(rest)) is not None:
+        elif (lone := _lone_end(rest)) is not None:
             rest, found, unopened = rest[lone:], True, unopened or not found
         else:
             break
-        if (told := _channels(rest)) is not None:
-            rest = told.shown
     if not found:
         return Split(text)
-    wrapped = _ROUND_ANSWER.match(rest)
-    if wrapped:
+    if wrapped := _ROUND_ANSWER.match(rest):
         rest = wrapped[1] if wrapped[1] is not None else wrapped[3]
     return Split(rest, True, unopened)
 
 
-def _channels(text: str) -> Split | None:
+def _final_channel(text: str) -> Split | None:
     """The last channel of a reply in harmony's form; None where it has another."""
-    if _HARMONY.match(text):
-        final = _last(_FINAL.finditer(text))
-        if final is None:
-            return Split("", True, closed=False)
-        rest = text[final.end() :]
-        end = _END_OF_MESSAGE.search(rest)
-        return Split(rest[: end.start()] if end else rest, True)
-    if _BARE_ANALYSIS.match(text):
-        if final := _BARE_FINAL.search(text):
-            return Split(text[final.end() :], True)
-        if _BARE_GLUED.match(text):
-            return Split("", True, closed=False)
-    # Nearly no reply has the word; to look for the mark takes as long as all else that is done with one.
-    for final in islice(_GLUED_FINAL.finditer(text), _MOST_MARKS) if "final" in text else ():
-        if not _in_code(text, final.start()) and not _in_json(text, final.start()):
-            rest = text[final.end() :]
-            end = _END_OF_MESSAGE.search(rest)
-            return Split(rest[: end.start()] if end else rest, True, unopened=True)
-    return None
+    opened = _HARMONY.match(text) is not None
+    final = None
+    for mark in islice(_FINAL.finditer(text), _MOST_MARKS) if "<|channel|>" in text else ():
+        if opened or not _is_spoken_of(text, mark):
+            final = mark
+    if final is None:
+        return Split("", True, closed=False) if opened else None
+    rest = text[final.end() :]
+    end = _END_OF_MESSAGE.search(rest)
+    return Split(rest[: end.start()] if end else rest, True, unopened=not opened)
 
 
 def _end_of(text: str, start: int, closing: str) -> int | None:
-    """One past the mark that closes reasoning; one that the reasoning speaks of counts where no other is."""
+    """One past the tag that closes reasoning; one that the reasoning speaks of counts where no other is."""
     spoken_of = None
-    for mark in re.compile(closing, _FLAGS).finditer(text, start):
-        if not _is_quoted(text, mark):
+    for mark in islice(re.compile(closing, _FLAGS).finditer(text, start), _MOST_MARKS):
+        if not _is_spoken_of(text, mark):
             return mark.end()
         spoken_of = spoken_of or mark.end()
     return spoken_of
 
 
-def _unopened_end(text: str) -> int | None:
-    """One past a mark that closes reasoning which none opens; None where there is none."""
+def _lone_end(text: str) -> int | None:
+    """One past a tag that closes reasoning which none opens; None where there is none."""
     if not any(begin in text for begin in _BEGIN_CLOSING):
         return None
     for mark in islice(_CLOSING.finditer(text), _MOST_MARKS):
-        spoken_of = _is_a_word(text, mark) or _is_opened_earlier(text, mark)
-        if not spoken_of and not _in_code(text, mark.start()) and not _in_json(text, mark.start()):
+        if _OPENING.search(text, 0, mark.start()):
+            return None
+        if not _is_spoken_of(text, mark):
             return mark.end()
     return None
 
 
-def _is_a_word(text: str, mark: re.Match[str]) -> bool:
-    """Whether a mark is spoken of: quoted, or in the middle of a sentence."""
-    if _is_quoted(text, mark):
-        return True
+def _is_spoken_of(text: str, mark: re.Match[str]) -> bool:
+    """Whether a tag is one of the words of a reply: in a string, in code, or in the middle of a sentence."""
     line = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
-    after = text[mark.end() : mark.end() + 2]
-    before = line[-1:]
-    if (after[:1] in _GOES_ON and after) or before in {"/", "|"}:
+    after = text[mark.end() : mark.end() + 1]
+    if line.count('"') % 2 or line.count("`") % 2 or (after and after in _SPOKEN_AFTER):
         return True
-    if before.strip():
-        # Templates write it close to what stands before it; so does who writes without blanks.
-        return _is_ideographic(before) and _is_ideographic(after[:1])
-    if _LIST_MARK.fullmatch(line):
+    if _SPOKEN_BEFORE.search(line) or _IDEOGRAPHS.fullmatch(line[-1:] + after):
         return True
-    said = line.rstrip()
-    if not said or said[-1] in _SENTENCE_END or after[:1] not in {" ", "\t"} or not after[1:].strip():
-        return False
-    begins_anew = after[1].isupper() or after[1] in '{[#*"0123456789'
-    return not begins_anew or _BEFORE_A_WORD.search(said) is not None
-
-
-def _is_ideographic(character: str) -> bool:
-    return character >= "\u2e80" and character.isalnum()
-
-
-def _is_quoted(text: str, mark: re.Match[str]) -> bool:
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return before in _QUOTES and after == _QUOTES[before]
-
-
-def _is_opened_earlier(text: str, closing: re.Match[str]) -> bool:
-    """Whether what is closed was opened further up, by a mark that is not itself spoken of."""
-    name = next((group for group in closing.groups() if group), None)
-    if name is None:
-        return False
-    begin, end = {"<": ("<", ">"), "[": ("[", "]"), "◁": ("◁", "▷")}[closing[0][0]]
-    opening = re.compile(rf"{re.escape(begin + name)}(?:\s[^<>]{{0,99}})?{re.escape(end)}", _FLAGS)
-    last = _last(opening.finditer(text, 0, closing.start()))
-    if last is None:
-        return False
-    return "\n" not in text[last.end() : closing.start()] or not _is_a_word(text, last)
-
-
-def _last(marks: Iterable[re.Match[str]]) -> re.Match[str] | None:
-    last = None
-    for mark in marks:
-        last = mark
-    return last
-
-
-def _in_code(text: str, place: int) -> bool:
-    before = text[:place]
-    if (len(re.findall(r"^\s*```", before, re.MULTILINE)) % 2) and "```" in text[place:]:
-        return True
-    line = before[before.rfind("\n") + 1 :]
-    return line.count("`") % 2 == 1 and "`" in text[place:].split("\n", 1)[0]
-
-
-def _in_json(text: str, place: int) -> bool:
-    """Whether a place is inside a string of JSON."""
-    if (begin := _JSON_BEGIN.match(text)) and parse_sound_json(text, begin.end() - 1, _DEEPEST) is None:
-        quotes = sum(one[0] == '"' for one in _STRING_QUOTE.finditer(text, begin.end(), place))
-        return quotes % 2 == 1
-    return any(start < place < end for start, end in _values(text, place))
-
-
-def _values(text: str, until: int) -> Iterator[tuple[int, int]]:
-    at = 0
-    for _ in range(_MOST_VALUES):
-        start = _JSON_ANYWHERE.search(text, at, until)
-        if start is None:
-            return
-        found = parse_sound_json(text, start.start(), _DEEPEST)
-        at = found[0] if found else start.end()
-        if found:
-            yield start.start(), found[0]
+    return len(_FENCE.findall(text, 0, mark.start())) % 2 == 1 and "```" in text[mark.end() :]
 
 
 class ShownReply:
@@ -265,11 +149,10 @@ class ShownReply:
 
     Args:
         listen: hears what is shown.
-        reasons: whether the model reasons without marking where that begins; None: not known, so that it is
-            told from how the reply begins.
+        reasons: whether the model reasons without marking where that begins.
     """
 
-    def __init__(self, listen: Callable[[str], None], *, reasons: bool | None = None) -> None:
+    def __init__(self, listen: Callable[[str], None], *, reasons: bool = False) -> None:
         self._listen = listen
         self._reasons = reasons
         self._held: str | None = ""
@@ -298,13 +181,10 @@ class ShownReply:
                 wrapped = _WRAPPED.match(shown)
                 self._closing = f"</{wrapped[1]}>" if wrapped else ""
                 self._begin(shown[wrapped.end() :] if wrapped else shown)
-        elif told.hidden or _begins_bare(held) or self._muses(held):
+        elif told.hidden or self._reasons:
             self._hiding = True
         else:
             self._begin(held)
-
-    def _muses(self, held: str) -> bool:
-        return _MUSING.match(held) is not None if self._reasons is None else self._reasons
 
     def end(self, shown: str) -> None:
         """Pass on what is left of a reply that has come whole; ``shown`` is what it shows."""
@@ -326,9 +206,3 @@ class ShownReply:
         self._tail = "" if whole else text[at:]
         if shown := text if whole else text[:at]:
             self._listen(shown)
-
-
-def _begins_bare(text: str) -> bool:
-    return _BARE_ANALYSIS.match(text) is not None or any(
-        opening.match(text.lstrip()) for opening, _ in _OPENINGS
-    )

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema, model_validator
 
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
@@ -30,9 +30,40 @@ class ItemVerdict:
 
 
 class Shape(BaseModel):
-    """The shape of a reply; it has no other fields."""
+    """The shape of a reply, as the endpoint is asked for it and as it is read.
 
-    model_config = ConfigDict(extra="forbid")
+    A reply may have further keys, and spell keys with blanks, hyphens and capitals; one that is null counts
+    as missing. What else is tolerated (:func:`or_named`, :data:`AnyNumber`, validators) is no part of the
+    schema.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"additionalProperties": False}, json_schema_serialization_defaults_required=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _normalise_keys(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in with_normalised_keys(value).items() if item is not None}
+
+
+#: Asked for as a whole number, and read as it came: models write "85 of 100", or 0.85.
+AnyNumber = Annotated[Any, WithJsonSchema({"type": "integer"})]
+
+
+def or_named(*names: str, missing: Callable[[], Any] | None = None) -> Any:
+    """Return a field under the first of the names that a reply has; the first is the one that is asked for.
+
+    Args:
+        names: the first is that of the field.
+        missing: makes the value of a reply without it; None: it has to be there.
+    """
+    choices = AliasChoices(*names)
+    if missing is None:
+        return Field(validation_alias=choices)
+    return Field(validation_alias=choices, default_factory=missing)
 
 
 class EntityShape(Shape):
@@ -107,53 +138,10 @@ class ClaimsShape(Shape):
     claims: list[ClaimShape]
 
 
-class DescriptionShape(Shape):
-    """A merged description."""
-
-    description: str
-
-
-class FindingShape(Shape):
-    """A finding of a report."""
-
-    summary: str
-    explanation: str
-
-
-class ReportShape(Shape):
-    """A community report (paper, Appendix E.2)."""
-
-    title: str
-    summary: str
-    rating: float
-    rating_explanation: str
-    findings: list[FindingShape]
-
-
-class AnswerShape(Shape):
-    """A partial answer (paper, Appendix E.4)."""
-
-    answer: str
-    score: int
-
-
-class PointShape(Shape):
-    """One point of a partial answer."""
-
-    description: str
-    score: int
-
-
-class PointsShape(Shape):
-    """A partial answer as points."""
-
-    points: list[PointShape]
-
-
 @cache
 def schema_text(shape: type[BaseModel]) -> str:
     """Return the JSON schema of a model as text; making it takes longer than all else about a request."""
-    return json.dumps(shape.model_json_schema(), sort_keys=True, ensure_ascii=False)
+    return json.dumps(shape.model_json_schema(mode="serialization"), sort_keys=True, ensure_ascii=False)
 
 
 W = TypeVar("W", bound=str)

@@ -1,25 +1,23 @@
-"""The retry policy after an unusable reply: each retry is the one most likely to help.
+"""What is asked after an unusable reply, and which replies are incomplete.
 
-A reply is repaired if possible. Otherwise the request is repeated unchanged, which is enough if the reply was
-damaged in transit or by chance. It is repeated a second time if the reply differed; one that came back the
-same always will. Only then is the model told what is wrong, and finally it is asked afresh with a higher
-limit, since a reply that was cut off does not always say so. One that says so is requested again with the
-higher limit at once.
+Four attempts in all. The request is repeated unchanged, which is enough if the reply was damaged in transit
+or by chance; then the model is told what is wrong; at last it is asked afresh with a higher limit, since a
+reply that was cut off does not always say so. One that says so is given the higher limit at once.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.repeating_replies import is_repetitive
 from graphrag_dagster.kernel.models.chat.reply_parsing import CutOff, NotUsable
 from graphrag_dagster.kernel.text.prompt_templates import Prompt
 
-_WITHHELD = frozenset({"refusal", "content_filter"})
+#: How often a request is sent until a reply can be used.
+ATTEMPTS = 4
+#: The attempt at which the model is told what was wrong.
+_TOLD = 2
+WITHHELD = frozenset({"refusal", "content_filter"})
 #: How a reply ends that is all there is; one that was cut off may be used where it need not be whole.
 _ENDED = frozenset({"stop", "length"})
-#: How often the same is asked again, and the model told, together; it is told once at least.
-_AGAIN = 2
 #: A limit is doubled, and raised at least to this many tokens: hidden reasoning may use up a small one.
 _ROOMY = 2000
 _SHOWN = 1500
@@ -28,90 +26,53 @@ _FEW = 50
 #: How a reply ends whose call was ended because it repeated itself.
 REPETITION = "repetition"
 #: Characters of a reply for each token of its limit, and those that every reply may have.
-_MOST_PER_TOKEN, _ALWAYS = 32, 100_000
+_MOST_PER_TOKEN, ALWAYS_SHOWN = 32, 100_000
 
 
-class RetrySequence:
-    """The requests to make, one after the other, until one is answered well.
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt whose reply cannot be used: ``text`` is what was visible of it, ``reason`` why."""
 
-    Args:
-        request: the first of them.
-        retry: prompt with the placeholder ``reason``.
-    """
-
-    def __init__(self, request: ChatRequest, retry: Prompt) -> None:
-        self._first = request
-        self._retry = retry
-        self._limit = request.max_tokens
-        self._raised = False
-        self._before: str | None = None
-        self._text = ""
-        self._finish = ""
-        self.reply = ""
-        self.reason = ""
-
-    def record_failure(self, reply: ChatReply, text: str, reason: str) -> None:
-        """Take note of a reply that cannot be used; ``text`` is what is visible of it."""
-        self._before, self._text = self._text if self.reason else None, text
-        self._finish, self.reason = reply.finish_reason, reason
-        longer = len(reply.text) - _ALWAYS
-        self.reply = reply.text[:_ALWAYS] + (f" … ({longer:,} characters more)" if longer > 0 else "")
-
-    def fall_back(self, refused: ChatRequest) -> bool:
-        """Go back to the first limit where a request was refused for a higher one; False: it was not."""
-        if refused.max_tokens == self._first.max_tokens or refused.messages != self._first.messages:
-            return False
-        self._limit, self._finish, self._before = self._first.max_tokens, "", self._text
-        return True
+    reply: ChatReply
+    text: str
+    reason: str
 
     @property
-    def runs_on(self) -> bool:
-        """Whether more room is not likely to give the last reply, which was cut off, an end."""
-        return self._finish == REPETITION or (
-            self._finish == "length" and (self._raised or is_repetitive(self._text))
-        )
+    def cut(self) -> bool:
+        """Whether the reply says that it was cut off."""
+        return self.reply.finish_reason == "length"
 
-    def __iter__(self) -> Iterator[ChatRequest]:
-        yield self._first
-        repeated = told = again = 0
-        # A refusal stays one.
-        while self._finish not in _WITHHELD:
-            again += 1
-            cut = self._finish == "length"
-            repeat = not cut and not told and repeated < _AGAIN and self._text != self._before
-            # A limit that hidden reasoning used up is not a matter of words.
-            tell = (not told or repeated + told < _AGAIN) and bool(self._text or not cut)
-            if not self._raised and (cut or not (repeat or tell)):
-                self._raised, self._limit = True, max(2 * self._first.max_tokens, _ROOMY)
-                yield replace(self._first, max_tokens=self._limit, again=again)
-            elif repeat:
-                repeated += 1
-                yield replace(self._first, max_tokens=self._limit, again=again)
-            elif tell:
-                told += 1
-                yield replace(
-                    self._first,
-                    messages=self._retry_messages(),
-                    max_tokens=self._limit,
-                    again=again,
-                    first=self._first,
-                )
-            else:
-                return
 
-    def _retry_messages(self) -> tuple[Message, ...]:
-        # Served chat templates want the roles to alternate and no turn to be empty.
-        shown = self._text if len(self._text) <= _SHOWN else self._text[:_SHOWN] + " …"
-        return (
-            *self._first.messages,
-            Message("assistant", shown or "(no reply)"),
-            Message("user", self._retry.render(reason=self.reason)),
-        )
+def next_request(
+    first: ChatRequest, retry: Prompt, failed: FailedAttempt, number: int, limit: int
+) -> ChatRequest:
+    """Return the request of an attempt after the first.
+
+    Args:
+        first: the first request.
+        retry: prompt with the placeholder ``reason``.
+        failed: the attempt before.
+        number: of the attempt, from 1.
+        limit: tokens of the reply.
+    """
+    asked = replace(first, max_tokens=limit, again=number)
+    # A limit that hidden reasoning used up is not a matter of words.
+    if number != _TOLD or (failed.cut and not failed.text):
+        return asked
+    # Served chat templates want the roles to alternate and no turn to be empty.
+    shown = failed.text if len(failed.text) <= _SHOWN else failed.text[:_SHOWN] + " …"
+    told = (Message("assistant", shown or "(no reply)"), Message("user", retry.render(reason=failed.reason)))
+    return replace(asked, messages=(*first.messages, *told), first=first)
+
+
+def raised_limit(first: ChatRequest) -> int:
+    """Return the higher limit of a reply that the usual one cuts off."""
+    return max(2 * first.max_tokens, _ROOMY)
 
 
 def is_endless(reply: ChatReply, limit: int) -> bool:
     """Whether a reply has far more characters than its limit of tokens could have."""
-    return len(reply.text) > max(_MOST_PER_TOKEN * limit, _ALWAYS)
+    return len(reply.text) > max(_MOST_PER_TOKEN * limit, ALWAYS_SHOWN)
 
 
 def check_complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None:
@@ -128,7 +89,7 @@ def check_complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None
         raise CutOff(f"the reply was cut off at its limit of {limit} tokens; be briefer")
     if reply.finish_reason == REPETITION:
         raise CutOff("the reply repeated itself and was ended; give each record once, then stop")
-    if reply.finish_reason in _WITHHELD:
+    if reply.finish_reason in WITHHELD:
         raise NotUsable(f"the model withheld its reply ({reply.finish_reason})")
     if not text:
         raise NotUsable("the reply is empty")

@@ -6,7 +6,6 @@ used all the same is used where none came that lacks nothing; it is not cached, 
 again.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -35,59 +34,25 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     visible_text,
 )
 from graphrag_dagster.kernel.models.chat.retry_policy import (
+    ALWAYS_SHOWN,
+    ATTEMPTS,
     REPETITION,
-    RetrySequence,
+    WITHHELD,
+    FailedAttempt,
     check_complete,
     is_endless,
+    next_request,
+    raised_limit,
 )
 from graphrag_dagster.kernel.text.prompt_templates import Prompt, PromptSource
 
 T = TypeVar("T")
-E = TypeVar("E", bound=Exception)
-
-
-class AllFailed(Exception, Generic[E]):
-    """No way came to its end; ``errors`` has why, in the order of the ways."""
-
-    def __init__(self, errors: list[E]) -> None:
-        super().__init__(*errors)
-        self.errors = errors
-
-
-async def first_completed(*ways: Awaitable[T], lost: type[E]) -> T:
-    """Return what the first way gives that comes to its end; the others are given up.
-
-    Args:
-        ways: all begun at once; of several that are done together the first counts.
-        lost: what a way raises that does not come to its end; any other error ends all.
-
-    Raises:
-        AllFailed: none did.
-    """
-    tasks = [asyncio.ensure_future(way) for way in ways]
-    errors: dict[asyncio.Future[T], E] = {}
-    try:
-        while len(errors) < len(tasks):
-            waited = [task for task in tasks if task not in errors]
-            done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-            for task in waited:
-                if task in done:
-                    try:
-                        return task.result()
-                    except lost as error:
-                        errors[task] = error
-        raise AllFailed([errors[task] for task in tasks])
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 _REPEATED = "the reply repeated itself; what came before is used"
 
-#: Whether replies of a model held reasoning of which only the end was marked; what it says is then not shown
-#: at once.
-_reasons_unmarked: dict[str, bool] = {}
+#: Models whose replies held reasoning of which only the end was marked: what they say is not shown at once.
+_reason_unmarked: set[str] = set()
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -97,11 +62,8 @@ class UnusableReply(Exception):
 
     ``prompt`` is the last user message of the first request, ``reply`` the last reply as it came, ``usage``
     that of all attempts. ``smaller_may_help``: the same asked about less may succeed. ``too_long``: what
-    was asked about is too long, since a reply was cut off, or the request refused. ``partly``: a part of what
-    was asked for came.
+    was asked about is too long, since a reply was cut off, or the request refused.
     """
-
-    partly = False
 
     def __init__(
         self,
@@ -173,26 +135,25 @@ async def ask(
         retry: prompt with the placeholder ``reason``.
         whole: a reply that was cut off is not usable.
         listen: hears the text of every attempt as it comes, without reasoning.
-        alternative: another way to a usable reply, told why it is needed. Where a reply is cut off with a
-            higher limit too, or repeats itself until it is, the alternative is begun at once beside asking
-            on, and the first of both that is usable counts; else it is tried where all attempts have failed
-            and one of their replies was cut off, or the request is too long. What is malformed does not
-            become better in parts.
+        alternative: another way to a usable reply, told why it is needed. It is tried where the attempts
+            have failed and one of their replies was cut off, or the request is too long; where a reply is cut
+            off with a higher limit too, or repeats itself, no other attempt comes before. What is malformed
+            does not become better in parts.
 
     Raises:
         UnusableReply: no reply could be read, or a call failed.
         EndpointError: the endpoint cannot be used at all.
     """
-    ladder = _Ladder(model, request, read, retry, whole=whole, listen=listen)
+    attempts = _Attempts(model, request, read, retry, whole=whole, listen=listen)
     try:
-        found = await ladder.run(alternative)
+        found = await attempts.run(has_alternative=alternative is not None)
     except UnusableReply as failed:
-        if alternative is None or ladder.raced or not failed.too_long:
+        if alternative is None or not failed.too_long:
             raise
         try:
-            found = await alternative(ladder.cut or failed.reason)
-        except UnusableReply as other:
-            raise (other if other.partly else failed) from None
+            found = await alternative(attempts.cut or failed.reason)
+        except UnusableReply:
+            raise failed from None
     if found.reply is not None:
         model.remember(request, found.reply)
     return found.asked
@@ -210,18 +171,8 @@ async def ask_typed(
     return await ask(model, request, lambda text: read_typed(text, schema), retry)
 
 
-async def _first_usable(*ways: Awaitable[CachedReply[T]]) -> CachedReply[T]:
-    try:
-        return await first_completed(*ways, lost=UnusableReply)
-    except AllFailed as lost:
-        raise next((error for error in lost.errors if error.partly), lost.errors[0]) from None
-
-
-class _Ladder(Generic[T]):
-    """The attempts at one request, one after the other, until one is answered well.
-
-    ``raced``: another way was begun beside them. ``cut``: why the last reply that was cut off counts as one.
-    """
+class _Attempts(Generic[T]):
+    """The attempts at one request, one after the other, until one is answered well."""
 
     def __init__(
         self,
@@ -233,26 +184,27 @@ class _Ladder(Generic[T]):
         whole: bool,
         listen: Listener | None,
     ) -> None:
-        self._model, self._request, self._read = model, request, read
+        self._model, self._request, self._read, self._retry = model, request, read, retry
         self._whole, self._listen = whole, listen
-        self._retries = RetrySequence(request, retry)
-        self._steps = iter(self._retries)
         self._partial: UsableReply[T] | None = None
+        self._failed: FailedAttempt | None = None
+        self._limit = request.max_tokens
         self._usage, self._prompt_tokens = Usage(), 0
-        self.raced = False
+        #: Why a reply that was cut off counts as one.
         self.cut = ""
 
-    async def run(
-        self, alternative: Callable[[str], Awaitable[CachedReply[T]]] | None = None
-    ) -> CachedReply[T]:
-        """Return the first usable reply of the attempts that are left, or of another way beside them."""
-        for current in self._steps:
+    async def run(self, *, has_alternative: bool) -> CachedReply[T]:
+        """Return the first usable reply; see :func:`ask`."""
+        for number in range(ATTEMPTS):
+            current = self._next_request(number, has_alternative=has_alternative)
+            if current is None:
+                break
             shown = self._streamed_reply()
             try:
                 reply = await self._model.complete(current, shown)
             except CallFailed as failure:
                 self._usage += Usage(calls=1)
-                if isinstance(failure, Refused) and self._retries.fall_back(current):
+                if isinstance(failure, Refused) and self._falls_back(current):
                     continue
                 if self._partial:
                     break
@@ -261,18 +213,36 @@ class _Ladder(Generic[T]):
                 if shown:
                     shown.end(found.asked.text)
                 return found
-            if alternative is not None and self._retries.runs_on:
-                self.raced = True
-                return await _first_usable(self.run(), alternative(self._retries.reason))
         if self._partial:
             return CachedReply(replace(self._partial, usage=self._usage), None)
-        retries = self._retries
-        raise UnusableReply(retries.reason, self._prompt, retries.reply, self._usage, too_long=bool(self.cut))
+        raise self._unusable()
+
+    def _next_request(self, number: int, *, has_alternative: bool) -> ChatRequest | None:
+        """The request of an attempt; None where none is likely to be answered better than the last."""
+        first, failed = self._request, self._failed
+        if failed is None:
+            return first
+        finish = failed.reply.finish_reason
+        # What repeats itself, or is cut off with more room too, is not likely to end.
+        endless = finish == REPETITION or (failed.cut and self._limit > first.max_tokens)
+        if finish in WITHHELD or (endless and (has_alternative or not failed.text)):
+            return None
+        if failed.cut or number == ATTEMPTS - 1:
+            self._limit = raised_limit(first)
+        return next_request(first, self._retry, failed, number, self._limit)
+
+    def _falls_back(self, refused: ChatRequest) -> bool:
+        """Go back to the first limit where a request was refused for a higher one; False: it was not."""
+        if self._failed is None or refused.max_tokens == self._request.max_tokens:
+            return False
+        self._limit = self._request.max_tokens
+        self._failed = replace(self._failed, reply=replace(self._failed.reply, finish_reason="stop"))
+        return True
 
     def _streamed_reply(self) -> ShownReply | None:
         if self._listen is None:
             return None
-        return ShownReply(self._listen, reasons=_reasons_unmarked.get(self._model.name))
+        return ShownReply(self._listen, reasons=self._model.name in _reason_unmarked)
 
     def _read_reply(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
         self._usage += reply.usage
@@ -280,23 +250,22 @@ class _Ladder(Generic[T]):
         self._prompt_tokens = self._prompt_tokens or reply.input_tokens
         kept = replace(reply, input_tokens=self._prompt_tokens)
         text = "" if is_endless(reply, current.max_tokens) else visible_text(reply.text)
-        if self._listen and (split(reply.text).unopened or text):
-            name = self._model.name
-            _reasons_unmarked[name] = split(reply.text).unopened or _reasons_unmarked.get(name, False)
+        if self._listen and split(reply.text).unopened:
+            _reason_unmarked.add(self._model.name)
         if (before := self._read_before_repetition(kept, text)) is not None:
             return before
         try:
             check_complete(reply, text, current.max_tokens, self._whole)
             value, repaired = self._read(text)
         except Incomplete as problem:
-            self._retries.record_failure(reply, text, str(problem))
+            self._failed = FailedAttempt(reply, text, str(problem))
             self._partial = self._partial or UsableReply(
                 problem.value, text, self._usage, kept.usage, note=kept.note, lacking=str(problem)
             )
         except NotUsable as problem:
             if isinstance(problem, CutOff):
                 self.cut = str(problem)
-            self._retries.record_failure(reply, text, str(problem))
+            self._failed = FailedAttempt(reply, text, str(problem))
         else:
             return CachedReply(self._usable(value, text, kept, kept.note, repaired=repaired), kept)
         return None
@@ -317,17 +286,24 @@ class _Ladder(Generic[T]):
             return None
         return CachedReply(self._usable(value, begun, reply, _REPEATED, repaired=True), reply)
 
-    @property
-    def _prompt(self) -> str:
-        return self._request.messages[-1].content
-
     def _failure(self, failure: CallFailed) -> UnusableReply:
         """A refused repetition leaves the first failure as the reason: that is what is to be repaired."""
-        reason = self._retries.reason
-        told = f"{reason}; asked again: {failure}" if reason else str(failure)
-        refused, reply = isinstance(failure, Refused), self._retries.reply
+        told = f"{self._failed.reason}; asked again: {failure}" if self._failed else str(failure)
+        refused = isinstance(failure, Refused)
+        return self._unusable(told, smaller_may_help=refused, too_long=refused)
+
+    def _unusable(
+        self, reason: str = "", *, smaller_may_help: bool = True, too_long: bool | None = None
+    ) -> UnusableReply:
+        text = self._failed.reply.text if self._failed else ""
+        longer = len(text) - ALWAYS_SHOWN
         return UnusableReply(
-            told, self._prompt, reply, self._usage, smaller_may_help=refused, too_long=refused
+            reason or (self._failed.reason if self._failed else ""),
+            self._request.messages[-1].content,
+            text[:ALWAYS_SHOWN] + (f" … ({longer:,} characters more)" if longer > 0 else ""),
+            self._usage,
+            smaller_may_help=smaller_may_help,
+            too_long=bool(self.cut) if too_long is None else too_long,
         )
 
 

@@ -25,8 +25,6 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from graphrag_dagster.kernel.models.endpoint.openai_client import Clients
-
 _FIRST_WAIT, _LONGEST_BACKOFF = 0.5, 30.0
 _MAX_CONSECUTIVE_FAILURES = 8
 #: Doublings of a wait.
@@ -40,7 +38,7 @@ _jitter = random.SystemRandom()
 class _LoopState:
     """State of one event loop: connections, and limits by URL and model."""
 
-    clients: dict[tuple[ClientOptions, str, float], "Clients"] = field(default_factory=dict)
+    clients: dict[tuple[ClientOptions, str, float], "AsyncOpenAI"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
 
 
@@ -192,10 +190,10 @@ class Connection:
         return known[where]
 
     async def _try_once(self, send: Send, what: str, tries: Tries) -> dict[str, Any] | CallError:
-        clients, begun = self.clients(), time.monotonic()
+        client, begun = self.client(), time.monotonic()
         tries.sent += 1
         try:
-            async with asyncio.timeout(_LONGEST_ANSWER), clients.one() as client:
+            async with asyncio.timeout(_LONGEST_ANSWER):
                 content = await send(client)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
@@ -243,13 +241,13 @@ class Connection:
             _states[loop] = _LoopState()
         return _states[loop]
 
-    def clients(self) -> "Clients":
-        """The clients of the running loop.
+    def client(self) -> "AsyncOpenAI":
+        """The client of the running loop.
 
         Raises:
             EndpointError: there is no usable key, or the environment names no usable proxy or certificates.
         """
-        from graphrag_dagster.kernel.models.endpoint.openai_client import Clients
+        from graphrag_dagster.kernel.models.endpoint.openai_client import make_client
 
         options = self._address.client_options()
         if not options.authorised:
@@ -257,7 +255,7 @@ class Connection:
         known, where = self._state().clients, (options, self._address.variable, self._timeout)
         if where not in known:
             try:
-                known[where] = Clients(options, self._address, self._timeout)
+                known[where] = make_client(options, self._address, self._timeout)
             # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
             except Exception as error:
                 told = self._address.redact(str(error))

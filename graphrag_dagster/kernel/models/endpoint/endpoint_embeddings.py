@@ -1,6 +1,5 @@
 """Vectors from the model endpoint."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import EndpointError, VectorLengthError
 from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.common.stable_values import unit_rows
-from graphrag_dagster.kernel.models.chat.chat_model import Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import storable
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection, Tries
@@ -34,27 +32,10 @@ _BATCH_CHARACTERS = 200_000
 #: Calls per connection in one go: the last of them wait for each other.
 _ROUNDS = 4
 _CHARACTERS_PER_TOKEN = 4
-#: Statuses of what is too large; a refusal for another reason says nothing of this.
-_TOO_LARGE = frozenset({413, 422})
-_TOO_MUCH = re.compile(
-    r"batch|size|limit|max|token|length|long|exceed|large|input|array|items|many|at most|context|payload"
-    r"|bad request|invalid|unprocessable",
-    re.IGNORECASE,
-)
-#: Of how many texts, or of how long ones, a refusal speaks.
-_OF_NUMBER = re.compile(
-    r"batch|\barray\b|too many (?:inputs?|texts?|items|elements)|(?:number|count|list) of"
-    r"|max\w* \w*(?:inputs|texts|items)|\d+ (?:inputs|texts|items|elements|strings)",
-    re.IGNORECASE,
-)
-_OF_LENGTH = re.compile(
-    r"token|length|context|characters|bytes|payload|too (?:long|large)|body", re.IGNORECASE
-)
-_OF_NUMBER_TOLD = re.compile(r"(?<![\w.])(\d{1,4})(?![\w]|\.\d)")
-_TOKENS_TOLD = re.compile(r"(?<![\w.])(\d{2,7}|\d{1,3}(?:,\d{3})+)(?![\w]|\.\d)")
+#: Statuses of what may be too large: a bare 400 has many reasons.
+_TOO_LARGE = frozenset({400, 413, 422})
 #: Characters that every embedding model takes; a shorter text is refused for another reason.
 _SURELY_TAKEN = 400
-_SAFE = 0.95
 #: The largest number of a vector; any bound will do that leaves a norm to divide by.
 _LARGEST = 1e30
 
@@ -68,16 +49,6 @@ class EmbeddedBatch:
     tokens: int
     tries: Tries
     reserved: Amount
-
-
-@dataclass(frozen=True, slots=True)
-class _EmbeddedTexts:
-    """Vectors, and the most texts and characters that were taken at once; ``alone``: one text was cut."""
-
-    vectors: NDArray[np.float32]
-    texts: int
-    characters: int
-    alone: bool = False
 
 
 async def _free(_: Sequence[str]) -> Amount:
@@ -165,63 +136,46 @@ class OpenAIEmbedder:
         set_capabilities(self.connection.url, self.model, replace(self.capabilities, **found))
 
     async def _embed(self, batch: Sequence[str]) -> NDArray[np.float32]:
-        return (await self._embed_in_calls(batch)).vectors
+        return (await self._embed_in_calls(batch))[0]
 
-    async def _embed_in_calls(self, batch: Sequence[str]) -> _EmbeddedTexts:
-        """Vectors of texts, in as many calls as the endpoint wants; what turns out is kept for the next."""
-        parts = split_into_batches(batch, self.capabilities.texts or len(batch), self.capabilities.characters)
-        if len(parts) > 1:
-            return _join_vectors([await self._embed_in_calls(part) for part in parts])
+    async def _embed_in_calls(self, batch: Sequence[str]) -> tuple[NDArray[np.float32], int]:
+        """The vectors of texts, and the most texts that were taken at once; 0 where one had to be cut."""
         known = self.capabilities
+        if known.texts and len(batch) > known.texts:
+            return await self._embed_parts(split_into_batches(batch, known.texts, None))
         try:
-            return _EmbeddedTexts(await self._send(batch, known), len(batch), sum(map(len, batch)))
+            return await self._send(batch, known), len(batch)
         except RefusedWith as refusal:
             if known.encoding and "encoding_format" in refusal.said:
                 self._learn(encoding=False)
                 return await self._embed_in_calls(batch)
-            if not _may_be_too_much(refusal):
+            if refusal.status not in _TOO_LARGE:
                 raise
             if len(batch) == 1:
-                return await self._embed_shortened(batch[0], refusal)
-            if self.capabilities != known:
-                # Another call has found out what is too much.
-                return await self._embed_in_calls(batch)
-            most = _stated_limit(refusal.said, len(batch)) or (len(batch) + 1) // 2
-            taken = _join_vectors(
-                [await self._embed_in_calls(part) for part in split_into_batches(batch, most, None)]
-            )
-            if not taken.alone:
-                self._record_batch_size(refusal.said, taken)
-            return taken
+                return await self._embed_shortened(batch[0], refusal), 0
+            made, taken = await self._embed_parts(split_into_batches(batch, (len(batch) + 1) // 2, None))
+            if taken:
+                self._learn(texts=min(taken, self.capabilities.texts or taken))
+            return made, taken
 
-    def _record_batch_size(self, said: str, taken: _EmbeddedTexts) -> None:
-        """Keep how much was taken at once, where all texts were, by number or by length."""
-        known = self.capabilities
-        if _OF_LENGTH.search(said) and not _OF_NUMBER.search(said):
-            self._learn(characters=min(taken.characters, known.characters or taken.characters))
-        else:
-            self._learn(texts=min(taken.texts, known.texts or taken.texts))
+    async def _embed_parts(self, parts: Sequence[Sequence[str]]) -> tuple[NDArray[np.float32], int]:
+        made = [await self._embed_in_calls(part) for part in parts]
+        taken = [count for _, count in made]
+        return np.concatenate([vectors for vectors, _ in made]), max(taken) if all(taken) else 0
 
-    async def _embed_shortened(self, text: str, refusal: RefusedWith) -> _EmbeddedTexts:
+    async def _embed_shortened(self, text: str, refusal: RefusedWith) -> NDArray[np.float32]:
         """The vector of a text that is refused alone, of as much of its beginning as is taken."""
         length = min(len(text), self.capabilities.longest or len(text))
-        if length < _SURELY_TAKEN:
-            raise refusal
-        while length >= _SURELY_TAKEN:
-            length = int(length * _stated_share(refusal.said))
+        while (length := length // 2) >= _SURELY_TAKEN // 2:
             try:
                 vectors = await self._send([text], replace(self.capabilities, longest=length))
             except RefusedWith as again:
-                if not _may_be_too_much(again):
+                if again.status not in _TOO_LARGE:
                     raise
-                refusal = again
                 continue
             self._learn(longest=min(length, self.capabilities.longest or length))
-            return _EmbeddedTexts(vectors, 1, length, alone=True)
-        raise Refused(
-            f"{refusal}; not even the first {length:,} characters of a text are accepted: set "
-            "embeddings.model to a model for longer texts, or text_units.size smaller"
-        )
+            return vectors
+        raise refusal
 
     async def _send(self, batch: Sequence[str], known: Capabilities) -> NDArray[np.float32]:
         """The vectors of texts in one call, of their beginnings where they are longer than may be."""
@@ -273,9 +227,8 @@ class OpenAIEmbedder:
             raise VectorLengthError(vectors.shape[1], self._dimension, self.model)
 
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:
-        known = self.capabilities
-        most = min(self._batch_size, known.texts or self._batch_size)
-        return split_into_batches(texts, most, min(_BATCH_CHARACTERS, known.characters or _BATCH_CHARACTERS))
+        most = min(self._batch_size, self.capabilities.texts or self._batch_size)
+        return split_into_batches(texts, most, _BATCH_CHARACTERS)
 
 
 def split_into_batches(texts: Sequence[str], most: int, characters: int | None) -> list[list[str]]:
@@ -289,36 +242,6 @@ def split_into_batches(texts: Sequence[str], most: int, characters: int | None) 
         parts[-1].append(text)
         room -= len(text)
     return parts
-
-
-def _join_vectors(parts: Sequence[_EmbeddedTexts]) -> _EmbeddedTexts:
-    return _EmbeddedTexts(
-        np.concatenate([part.vectors for part in parts]),
-        max(part.texts for part in parts),
-        max(part.characters for part in parts),
-        any(part.alone for part in parts),
-    )
-
-
-def _may_be_too_much(refusal: RefusedWith) -> bool:
-    """Whether less may be taken: a bare 400 has many reasons."""
-    if refusal.status in _TOO_LARGE:
-        return True
-    return refusal.status == 400 and (not refusal.said or bool(_TOO_MUCH.search(refusal.said)))
-
-
-def _stated_limit(said: str, refused: int) -> int | None:
-    """The number of texts that is said to be most; None where there is none that is fewer."""
-    numbers = [int(found) for found in _OF_NUMBER_TOLD.findall(said)] if _OF_NUMBER.search(said) else []
-    return next((number for number in numbers if 0 < number < refused), None)
-
-
-def _stated_share(said: str) -> float:
-    """The share of a text that is taken, by the two numbers that are told of it; else half."""
-    numbers = sorted({int(found.replace(",", "")) for found in _TOKENS_TOLD.findall(said)})
-    if len(numbers) != 2 or not 0.05 < numbers[0] / numbers[1] < 1:
-        return 0.5
-    return _SAFE * numbers[0] / numbers[1]
 
 
 async def _embeddings(body: Mapping[str, Any], client: "AsyncOpenAI") -> bytes:

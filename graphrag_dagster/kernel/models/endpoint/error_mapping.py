@@ -110,7 +110,7 @@ class ErrorMapping:
         if isinstance(error, openai.APIError):
             return self._error_in_answer(error.body or error.message, what)
         if isinstance(error, MalformedResponse):
-            return CallError(CallFailed(f"{self._shown_url} {self._clean(str(error))}"), again=error.again)
+            return CallError(CallFailed(f"{self._shown_url} {self._clean(str(error))}"), again=True)
         if isinstance(error, EndpointError):
             return CallError(error)
         return CallError(

@@ -1,10 +1,7 @@
-"""Clients of the package ``openai`` with own connections and limits, for whole and streamed replies."""
+"""The client of the package ``openai`` for one endpoint, and its whole and streamed replies."""
 
 import json
-import time
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,6 +28,8 @@ CHATS = "/chat/completions"
 _SHOWN = 400
 #: Characters between two looks at whether a reply repeats itself.
 _LOOK_EVERY = 500
+#: Characters of a reply; one that goes on is given up.
+_MOST_CHARACTERS = 32_000_000
 
 
 @dataclass(slots=True)
@@ -125,6 +124,8 @@ async def stream_reply(
                     continue
                 told.take(mapping(event), listen)
                 tries.written = len(told.content)
+                if told.length > _MOST_CHARACTERS:
+                    raise MalformedResponse(f"sent more than {_MOST_CHARACTERS:,} characters")
                 if told.repeats():
                     told.end_early(prompt_tokens)
                     # Read on to the error: a stream left in its middle is left to the garbage collector.
@@ -140,79 +141,45 @@ async def stream_reply(
 
 #: Seconds for which a connection stays open that nobody uses.
 _KEPT = 5.0
-#: Most seconds in which a connection is to be made.
+#: Seconds in which a connection is to be made.
 _CONNECTING = 30.0
-_ONE = httpx2.Limits(max_connections=1, keepalive_expiry=_KEPT)
-#: Bytes of an answer; one that goes on is given up.
-MOST_BYTES = 32_000_000
-#: Bytes of a file of replies; those of requests may grow by as much as they ask for.
-_MOST_OF_FILE = 2_000_000_000
 #: What the package tells of this machine and of itself.
 _TELLTALE = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
 _PLAIN: dict[str, Any] = {f"X-Stainless-{name}": Omit() for name in _TELLTALE}
 
 
-class Clients:
-    """Clients of one endpoint with one connection each, the one that was used last first.
+def make_client(options: ClientOptions, address: Address, timeout: float) -> AsyncOpenAI:
+    """Return a client of an endpoint, whose connections stay open for a while after a call.
 
-    A client looks at all its connections for each request, which at hundreds of them takes longer than
-    sending it. Proxies and certificates are those of the environment. A request is sent once, and no redirect
-    is followed: texts go to the endpoint that was named, and to no other that it names. No answer is read
-    that has more than 32 MB.
+    Proxies and certificates are those of the environment. A request is sent once, and no redirect is
+    followed: texts go to the endpoint that was named, and to no other that it names.
 
     Args:
         options: how to call the endpoint.
         address: gives the key at each request.
         timeout: seconds for which the endpoint may be silent.
     """
+    limit = httpx2.Timeout(timeout, connect=_CONNECTING, pool=None)
+    pool = httpx2.Limits(max_connections=None, keepalive_expiry=_KEPT)
 
-    def __init__(self, options: ClientOptions, address: Address, timeout: float) -> None:
-        self._options = options
-        self._address = address
-        self._timeout = httpx2.Timeout(timeout, connect=min(timeout, _CONNECTING), pool=None)
-        self._certificates = httpx2.create_ssl_context()
-        self._idle: deque[tuple[AsyncOpenAI, float]] = deque()
-        # A proxy that cannot be used is told here, before anything is sent.
-        self._idle.append((self._new(), time.monotonic()))
+    async def key() -> str:
+        return address.key()
 
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[AsyncOpenAI]:
-        """Give a client that nobody else uses meanwhile."""
-        while self._idle and self._idle[0][1] < time.monotonic() - _KEPT:
-            await self._idle.popleft()[0].close()
-        client = self._idle.pop()[0] if self._idle else self._new()
-        try:
-            yield client
-        finally:
-            self._idle.append((client, time.monotonic()))
-
-    def _new(self) -> AsyncOpenAI:
-        options = self._options
-        http = httpx2.AsyncClient(
-            verify=self._certificates,
-            timeout=self._timeout,
-            limits=_ONE,
-            follow_redirects=False,
-            event_hooks={"response": [_limit_body]},
-        )
-        given: dict[str, Any] = {
-            "base_url": options.base_url,
-            "organization": options.organization,
-            "project": options.project,
-            "default_headers": {**_PLAIN, "User-Agent": "graphrag-dagster", **dict(options.headers)},
-            "default_query": dict(options.query),
-            "timeout": self._timeout,
-            "max_retries": 0,
-            "http_client": http,
-        }
-        if options.api_version is None:
-            return AsyncOpenAI(api_key=self._key, **given)
-        # A token in a header of one's own stands for the key.
-        key = API_KEY_SENTINEL if options.authorised else self._key
-        return AsyncAzureOpenAI(api_key=key, api_version=options.api_version, **given)
-
-    async def _key(self) -> str:
-        return self._address.key()
+    given: dict[str, Any] = {
+        "base_url": options.base_url,
+        "organization": options.organization,
+        "project": options.project,
+        "default_headers": {**_PLAIN, "User-Agent": "graphrag-dagster", **dict(options.headers)},
+        "default_query": dict(options.query),
+        "timeout": limit,
+        "max_retries": 0,
+        "http_client": httpx2.AsyncClient(timeout=limit, limits=pool, follow_redirects=False),
+    }
+    if options.api_version is None:
+        return AsyncOpenAI(api_key=key, **given)
+    # A token in a header of one's own stands for the key.
+    own = API_KEY_SENTINEL if options.authorised else key
+    return AsyncAzureOpenAI(api_key=own, api_version=options.api_version, **given)
 
 
 async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> bytes:
@@ -237,22 +204,3 @@ class Raw(Protocol):
 def body_of(answer: Raw) -> bytes:
     """Return the body of an answer."""
     return answer.http_response.content
-
-
-async def _limit_body(response: httpx2.Response) -> None:
-    """Bound the body of a response as it is unpacked, whoever reads it."""
-    most = _MOST_OF_FILE if response.request.url.path.endswith("/content") else MOST_BYTES
-    read, size = response.aiter_bytes, 0
-
-    async def counted(chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
-        nonlocal size
-        async for piece in read(chunk_size):
-            size += len(piece)
-            if size > most:
-                raise MalformedResponse(
-                    f"sent more than {most // 1_000_000} MB, which cannot be a reply", again=False
-                )
-            yield piece
-
-    # Of this one response: what it gives is counted as it comes.
-    response.aiter_bytes = counted  # type: ignore[method-assign]

@@ -38,8 +38,8 @@ class Capabilities:
 
     ``most_items``: a schema may say how long a list can be. ``counts``: a stream tells its tokens.
     ``silence`` is how hidden reasoning is switched off, once some was seen. Of calls for vectors: ``texts``
-    and ``characters`` are most in one call, ``longest`` is most characters of one text, None where nothing
-    was refused; ``encoding``: the form of numbers may be named.
+    are most in one call, ``longest`` is most characters of one text, None where nothing was refused;
+    ``encoding``: the form of numbers may be named.
     """
 
     format: Literal["json_schema", "json_object", "text"] = "json_schema"
@@ -52,7 +52,6 @@ class Capabilities:
     effort: bool = True
     silence: Silence = "not needed"
     texts: int | None = None
-    characters: int | None = None
     longest: int | None = None
     encoding: bool = True
 
@@ -163,7 +162,7 @@ def strict_schema(shape: type[BaseModel]) -> tuple[dict[str, Any], bool]:
 
     Every object is closed and all its properties are required; an object with free keys cannot be strict.
     """
-    schema = shape.model_json_schema()
+    schema = shape.model_json_schema(mode="serialization")
     return schema, _close(schema)
 
 

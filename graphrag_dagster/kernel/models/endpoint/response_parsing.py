@@ -14,68 +14,19 @@ _HIDDEN_FIELDS = frozenset(
     {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking", "thoughts"}
 )
 _HIDDEN_PART = re.compile(r"think|thought|reason|summary", re.IGNORECASE)
-#: Why replies end, in the words of hosted and local servers.
+#: Why replies end, in the words of the common servers.
 _ENDINGS = {
-    "stop": frozenset(
-        {
-            "stop",
-            "stopped",
-            "stop_sequence",
-            "stop_str",
-            "stopstringfound",
-            "stop_token",
-            "end",
-            "end_turn",
-            "end_of_turn",
-            "eos",
-        }
-        | {"eos_token", "eos_found", "eosfound", "end_token", "complete", "completed", "done", "finish"}
-        | {"finished", "normal", "success"}
-    ),
-    "length": frozenset(
-        {"length", "max_tokens", "max_token", "max_length", "max_output_tokens", "max_new_tokens", "limit"}
-        | {"max_completion_tokens", "max_tokens_reached", "max_output_reached", "model_length", "token_limit"}
-        | {
-            "model_context_window_exceeded",
-            "context_window_exceeded",
-            "context_length_exceeded",
-            "incomplete",
-        }
-        | {
-            "context_length",
-            "max_context_length",
-            "length_limit",
-            "error_limit",
-            "truncated",
-            "stopped_limit",
-        }
-        | {"max_predicted_tokens_reached", "maxpredictedtokensreached", "contextlengthreached"}
-        | {"context_length_reached"}
-    ),
-    "refusal": frozenset({"refusal", "refused"}),
-    "content_filter": frozenset(
-        {"content_filter", "content_filtered", "contentfilter", "safety", "sensitive"}
-        | {"recitation", "blocklist", "prohibited_content", "spii", "guardrail", "guardrail_intervened"}
-        | {"guardrails", "moderation", "blocked", "error_toxic", "model_armor", "language"}
-    ),
-    "error": frozenset(
-        {"error", "failed", "failure", "network_error", "server_error", "internal_error", "abort", "aborted"}
-        | {"cancel", "cancelled", "canceled", "timeout", "insufficient_system_resource", "unload", "load"}
-        | {"user_cancel", "engine_error", "model_error", "overloaded", "other", "unspecified", "interrupted"}
-        | {"malformed_function_call", "malformed_response", "disconnect", "disconnected", "user_stopped"}
-        | {"userstopped", "modelunloaded", "model_unloaded"}
-    ),
+    "stop": frozenset({"stop", "end_turn", "eos", "stop_sequence", "complete", "completed"}),
+    "length": frozenset({"length", "max_tokens", "model_length", "max_output_tokens"}),
+    "refusal": frozenset({"refusal"}),
+    "content_filter": frozenset({"content_filter", "safety"}),
+    "error": frozenset({"error", "network_error", "abort", "insufficient_system_resource"}),
 }
-_WORD_BREAKS = re.compile(r"[\s.-]+")
 _LONGEST_REASON = 40
 
 
 class MalformedResponse(Exception):
-    """Raised where an answer is unusable; its text follows the endpoint's name. ``again``: worth a try."""
-
-    def __init__(self, text: str, *, again: bool = True) -> None:
-        super().__init__(text)
-        self.again = again
+    """Raised where an answer is unusable; its text follows the endpoint's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +146,6 @@ def finish_reason(reason: object) -> str:
     """
     if not isinstance(reason, str) or not reason.strip():
         return "stop"
-    plain = _WORD_BREAKS.sub("_", reason.strip()).lower()
-    # As enumerations are written out, such as FinishReason.MAX_TOKENS.
-    plain = plain.removeprefix("finishreason_").removeprefix("finish_reason_")
+    plain = reason.strip().lower()
     known = next((kind for kind, words in _ENDINGS.items() if plain in words), None)
     return known or plain[:_LONGEST_REASON]

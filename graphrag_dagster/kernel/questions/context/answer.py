@@ -1,5 +1,6 @@
 """The answer type shared by all search methods."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -276,9 +277,23 @@ class Answer:
         derived = ("heading", "calls", "partly_supported", "unsupported", "general")
         return {**asdict(self), **{name: getattr(self, name) for name in derived}}
 
+    def _repr_markdown_(self) -> str:
+        """Return the answer and its sources as a notebook shows them."""
+        heading = [f"*{self.heading}*"] if self.heading else []
+        sources = [
+            f"{one.number}. {_literal(one.evidence.line if one.evidence else one.title)}"
+            for one in self.sources
+        ]
+        return "\n\n".join([*heading, self.text_in_bold, "\n".join(sources)]).rstrip()
+
     def section(self, title: str) -> TraceSection | None:
         """Return the first section of the trace with a title, None without one."""
         return next((section for section in self.trace if section.title == title), None)
 
     def _with_verdict(self, verdict: Verdict) -> int:
         return sum(statement.verdict == verdict for statement in self.statements)
+
+
+def _literal(text: str) -> str:
+    """Return words of a document on one line of Markdown that shows them as they are."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&$-])", r"\\\1", " ".join(text.split()))

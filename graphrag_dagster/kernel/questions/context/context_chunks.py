@@ -1,4 +1,4 @@
-"""Packs context units into chunks: seeded shuffle, then greedy fill (paper §3.1.6, spec_graphrag §7)."""
+"""Packs context units into chunks: seeded shuffle, then greedy fill (GraphRAG paper §3.1.6)."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence

@@ -75,8 +75,8 @@ def row_text(cells: Iterable[object]) -> str:
 class SourceUnits:
     """All text units of a corpus as :class:`ContextUnit`, numbered 1…n in corpus order.
 
-    They take the place of reports (spec_graphrag §7, TS and SS): all conditions use the same prompts except
-    for the name of the rows (paper, Appendix E.4). The title of a unit is that of its document.
+    They take the place of reports (GraphRAG paper §4.1.1, TS and SS): all conditions use the same prompts
+    except for the name of the rows (paper, Appendix E.4). The title of a unit is that of its document.
     """
 
     def __init__(self, index: IndexSnapshot) -> None:

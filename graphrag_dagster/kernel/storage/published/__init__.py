@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     reading,
     snapshots,
 )
-from graphrag_dagster.kernel.storage.published.snapshot_publishing import prune, publish, rollback
+from graphrag_dagster.kernel.storage.published.snapshot_publishing import publish, rollback
 
 __all__ = [
     "RESULTS",
@@ -24,7 +24,6 @@ __all__ = [
     "Published",
     "SnapshotProvenance",
     "folder_of",
-    "prune",
     "publish",
     "published",
     "published_here",

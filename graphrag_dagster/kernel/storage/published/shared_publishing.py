@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 from graphrag_dagster.errors import ObjectStoreError, StaleError
 from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder
@@ -44,7 +45,7 @@ class SharedPublisher(SharedSnapshots):
 
     def _refuse_stale(self, pointer: Pointer) -> None:
         theirs = pointer.publication
-        if theirs is None or self.warehouse.take_over or theirs in self._record().get("publications", ()):
+        if theirs is None or self.warehouse.take_over or theirs.get("home", "") == self._record().get("home"):
             return
         run = f" in run {theirs['run_id']}" if theirs.get("run_id") else ""
         raise StaleError(
@@ -76,25 +77,25 @@ class SharedPublisher(SharedSnapshots):
     def _upload(self, snapshot: Published, *, rollback: bool) -> None:
         manifest = snapshot.file.with_suffix(MANIFEST).read_bytes()
         before, etag = self._current()
-        known = self._record().get("publications", [])
         if not rollback:
             self._refuse_stale(before)
-        told = {
-            "version": snapshot.version,
-            "published": snapshot.published,
-            "run_id": snapshot.manifest.get("run_id"),
-            "host": socket.gethostname(),
-        }
-        publication = before.publication if rollback and before.publication else told
+        # Before the swap, so that a run after a kill knows its own publication.
+        self._note(home=self._record().get("home") or uuid4().hex)
+        publication = before.publication
+        if not (rollback and publication):
+            publication = {
+                "home": self._record()["home"],
+                "version": snapshot.version,
+                "published": snapshot.published,
+                "run_id": snapshot.manifest.get("run_id"),
+                "host": socket.gethostname(),
+            }
         kept = tuple(sorted({*before.kept, snapshot.version}))
         wanted = Pointer(snapshot.version, sha256(manifest), publication, kept)
         self._upload_files(snapshot, before.kept, rollback=rollback)
-        mine = [publication] if publication in (told, *known) else known
         if wanted != before or etag is None:
-            # Before the swap, so that a run after a kill knows it as its own.
-            self._note(publications=[*known, *mine])
             etag = self._swap(wanted, etag)
-        self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=kept, publications=mine)
+        self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=kept)
 
     def _current(self) -> tuple[Pointer, str | None]:
         """Return what is current there, and its ETag; nothing if it is damaged and was this home's."""
@@ -104,7 +105,7 @@ class SharedPublisher(SharedSnapshots):
         try:
             return self._pointer(found[0]), found[1]
         except ObjectStoreError:
-            if not (self.warehouse.take_over or self._record().get("publications")):
+            if not (self.warehouse.take_over or self._record().get("objects")):
                 raise
             return Pointer(), found[1]
 

@@ -27,7 +27,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     writing_instance,
 )
 from graphrag_dagster.kernel.storage.published.provenance import Accounts
-from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, unlocked_copy
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, held_error
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus, qualified
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
@@ -331,18 +331,17 @@ def contents(
         connection = stack.enter_context(writing_instance(config))
         warehouse.attach(connection, corpus, _WORKING)
         if before is not None:
-            _attach_current(connection, before, stack)
+            _attach_current(connection, before)
         yield Contents(connection, corpus, fresh, before is not None, warehouse.file(corpus))
 
 
-def _attach_current(connection: duckdb.DuckDBPyConnection, before: Published, stack: ExitStack) -> None:
+def _attach_current(connection: duckdb.DuckDBPyConnection, before: Published) -> None:
     try:
         attach(connection, before.file, _STANDING, read_only=True)
     except duckdb.Error as error:
-        if not is_busy(error):
-            raise WarehouseError(
-                f"the published index {before.file} cannot be read ({str(error).splitlines()[0]}); delete it "
-                "and run again"
-            ) from error
-        copy = unlocked_copy(before, stack)
-        attach(connection, copy, _STANDING, read_only=True)
+        if is_busy(error):
+            raise held_error(before, error) from error
+        raise WarehouseError(
+            f"the published index {before.file} cannot be read ({str(error).splitlines()[0]}); delete it "
+            "and run again"
+        ) from error

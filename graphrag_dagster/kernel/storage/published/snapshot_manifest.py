@@ -2,8 +2,6 @@
 
 import hashlib
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,9 +15,9 @@ from pydantic import ConfigDict, StringConstraints, TypeAdapter, with_config
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
-from graphrag_dagster.errors import DamagedError, WarehouseError
+from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.printable import os_error_message
-from graphrag_dagster.kernel.storage.duckdb_access import damage_errors, is_busy, open_alone
+from graphrag_dagster.kernel.storage.duckdb_access import damage_errors, holder_of, is_busy, open_alone
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 
 _T = TypeVar("_T")
@@ -259,7 +257,7 @@ def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Publish
         DamagedError: the snapshot cannot be read, on opening or in the block.
     """
     with ExitStack() as stack:
-        opened = open_snapshot(warehouse, corpus, stack, lambda file: stack.enter_context(_connect(file)))
+        opened = open_snapshot(warehouse, corpus, lambda file: stack.enter_context(_connect(file)))
         if opened is None:
             connection = stack.enter_context(warehouse.connect(corpus, read_only=True))
             yield Reader(connection, corpus), None
@@ -269,14 +267,13 @@ def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Publish
 
 
 def open_snapshot(
-    warehouse: Warehouse, corpus: str, stack: ExitStack, opening: Callable[[Path], _T]
+    warehouse: Warehouse, corpus: str, opening: Callable[[Path], _T]
 ) -> tuple[_T, Published] | None:
     """Open a corpus's current snapshot; None if nothing has been published yet.
 
     Args:
         warehouse: the warehouse.
         corpus: the corpus.
-        stack: deletes what was copied in the end.
         opening: opens a DuckDB file for reading.
 
     Returns:
@@ -284,6 +281,7 @@ def open_snapshot(
 
     Raises:
         DamagedError: it cannot be read.
+        HeldError: another program has it open for writing.
     """
     snapshot = published(warehouse, corpus)
     while snapshot is not None:
@@ -291,7 +289,7 @@ def open_snapshot(
             return opening(snapshot.file), snapshot
         except duckdb.Error as error:
             if is_busy(error):
-                return opening(unlocked_copy(snapshot, stack)), snapshot
+                raise held_error(snapshot, error) from error
             newer = published(warehouse, corpus)
             # It may have been replaced by a newer one and deleted before it was opened.
             if newer is None or newer.version == snapshot.version:
@@ -303,26 +301,14 @@ def open_snapshot(
     return None
 
 
+def held_error(snapshot: Published, error: duckdb.Error) -> HeldError:
+    """Return the error for a snapshot that a privileged user has opened for writing, which locks it."""
+    return HeldError(
+        f"{snapshot.file} is open for writing in {holder_of(error)}; close it there, and open published "
+        "files with: duckdb -readonly"
+    )
+
+
 def _connect(file: Path) -> duckdb.DuckDBPyConnection:
     # What is read would stay in memory, up to the whole file.
     return open_alone(file, read_only=True, config={"memory_limit": "256MB"}).connection
-
-
-def unlocked_copy(found: Published, stack: ExitStack) -> Path:
-    """Copy a snapshot that a privileged user has opened for writing, which locks it.
-
-    Args:
-        found: the snapshot.
-        stack: deletes the copy in the end.
-
-    Raises:
-        WarehouseError: it was modified after publication.
-    """
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphrag_dagster_")))
-    copy = Path(shutil.copyfile(found.file, folder / found.file.name))
-    if not found.intact(copy):
-        raise WarehouseError(
-            f"{found.file} was modified after it was published, and is open for writing; close it there, "
-            "delete it and publish again. Open published files with: duckdb -readonly"
-        )
-    return copy

@@ -148,15 +148,6 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
         return matches[0]
 
 
-def prune(warehouse: Warehouse, corpus: str, keep: int = 1) -> None:
-    """Delete all but the newest snapshots and the current one, even if still in use."""
-    folder = folder_of(warehouse, corpus)
-    if folder.is_dir():
-        with _locked(warehouse, folder):
-            _remove_incomplete(folder, corpus)
-            _prune(warehouse, corpus, keep)
-
-
 def _made(
     warehouse: Warehouse,
     corpus: str,

@@ -1,4 +1,4 @@
-"""Betweenness centrality by Brandes' algorithm, from all nodes or a sample (spec_context_leiden §4).
+"""Betweenness centrality by Brandes' algorithm, from all nodes or a sample (paper §III.A, step 3).
 
 Numbers of shortest paths and dependencies are kept of every pair of a node and a source, and all sources go
 a level down or up at once. A level with few pairs goes by the neighbours of each; one with many by the

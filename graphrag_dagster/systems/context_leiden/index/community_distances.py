@@ -1,4 +1,4 @@
-"""Distances from nodes to communities, for the requested pairs only (spec_context_leiden §4).
+"""Distances from nodes to communities, for the requested pairs only (paper §III.A, formula 1).
 
 Many communities are searched from at a time: a bit stands for each, and the words of a node tell which of
 them have a member within so many edges. A pair is met when a neighbour of its node has the bit.

@@ -1,4 +1,4 @@
-"""Context nodes of every level: candidates, scores, budgets, selection (spec_context_leiden §3 to §5)."""
+"""Context nodes of every level: candidates, scores, budgets, selection (paper §III.A)."""
 
 from __future__ import annotations
 

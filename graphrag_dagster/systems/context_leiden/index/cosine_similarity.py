@@ -1,4 +1,4 @@
-"""Cosine similarity of nodes to communities (spec_context_leiden §3), and exact nearest nodes.
+"""Cosine similarity of nodes to communities (paper §III.A, step 2), and exact nearest nodes.
 
 The mean cosine of a node with all members of a community is the product of its unit vector and the mean of
 theirs, so that nodes are compared to communities instead of to each other.

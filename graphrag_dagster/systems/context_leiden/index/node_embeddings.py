@@ -1,4 +1,4 @@
-"""Node embeddings from text, graph structure, or both (spec_context_leiden §2).
+"""Node embeddings from text, graph structure, or both (paper §III.A, step 1).
 
 Up to 20,000 nodes the matrix that skip-gram with random walks factorises implicitly is made and factorised
 (NetMF, Qiu et al. 2018, §3): the logarithm of how much likelier two nodes are met within a window than by
@@ -73,7 +73,7 @@ class NodeVectors:
         return found
 
 
-#: Steps along edges within which nodes are near each other (spec_context_leiden §2).
+#: Steps along edges within which nodes are near each other.
 WINDOW = 5
 _WIDE, _NARROW, _SMALL_GRAPH = 128, 64, 1000
 #: Share of the longest row below which a row is what rounding leaves of zeros.
@@ -245,7 +245,7 @@ def node2vec_vectors(
 ) -> NodeVectors:
     """Return vectors of where nodes are in the graph; a node without an edge has zeros.
 
-    A window of 5, 5 negatives, three epochs (spec_context_leiden §2). One thread, so that the same graph and
+    A window of 5, 5 negatives, three epochs. One thread, so that the same graph and
     seed give the same bytes.
 
     Args:

@@ -1,4 +1,4 @@
-"""Measures of context nodes, level by level, with random controls (spec_context_leiden §7).
+"""Measures of context nodes, level by level, with random controls (paper §IV.A).
 
 Both of the paper's measures rise by construction: context nodes are chosen because they resemble what is
 outside their community, and memberships only grow. So each is given beside two controls with as many nodes

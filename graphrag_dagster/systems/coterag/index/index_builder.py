@@ -214,7 +214,7 @@ def build_coterag(
     tokenizer: Tokenizer,
     options: CoteragSettings,
 ) -> tuple[dict[Table, pl.DataFrame], list[str]]:
-    """Return the tables that CoTeRAG-S answers from (spec_coterag §3, §4, §8), and all texts with vectors.
+    """Return the tables that CoTeRAG-S answers from (thesis 3.1.2, 3.2), and all texts with vectors.
 
     Args:
         tables: those that the step reads.

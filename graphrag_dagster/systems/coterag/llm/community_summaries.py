@@ -2,48 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import field_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
-from graphrag_dagster.kernel.models.chat.reply_parsing import first_value, read_typed, with_normalised_keys
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.reply_parsing import read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.coterag.tasks import CommunitySummariser, CommunitySummary, SummaryRequest
 from graphrag_dagster.systems.graphrag.api import WorkedExample
 
-_NAMES = {
-    "title": ("title", "name"),
-    "focus": ("focus", "main_focus", "main_research_focus", "summary"),
-    "entities": ("entities", "key_entities", "key_entities_and_their_roles"),
-    "relations": ("relations", "relationships", "relationships_and_structure", "structure"),
-}
-
 
 class SummaryShape(Shape):
     """A summary as the endpoint is asked for it."""
 
-    title: str
-    focus: str
-    entities: str
-    relations: str
-
-
-class _Summary(BaseModel):
-    title: str
-    focus: str
-    entities: str
-    relations: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        alike = with_normalised_keys(value)
-        return {name: first_value(alike, names) for name, names in _NAMES.items()} if alike else value
+    title: str = or_named("title", "name")
+    focus: str = or_named("focus", "main_focus", "main_research_focus", "summary")
+    entities: str = or_named("entities", "key_entities", "key_entities_and_their_roles")
+    relations: str = or_named("relations", "relationships", "relationships_and_structure", "structure")
 
     @field_validator("*")
     @classmethod
@@ -114,8 +93,8 @@ class LlmCommunitySummariser(Asker):
         request = self.request(community)
         shown = request.messages[-1].content
 
-        def read(text: str) -> tuple[_Summary, bool]:
-            found, repaired = read_typed(text, _Summary)
+        def read(text: str) -> tuple[SummaryShape, bool]:
+            found, repaired = read_typed(text, SummaryShape)
             self._example.refuse_copies((found.focus, found.entities, found.relations), shown)
             return found, repaired
 

@@ -4,24 +4,20 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, model_validator
+from pydantic import field_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
-    first_value,
-    read_typed,
-    with_normalised_keys,
 )
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
-from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask, ask_typed
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.kernel.text.citations import ContextKind, canonical_citations
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.coterag.tasks import (
     EvidenceAnswer,
-    Route,
     RouteCues,
     RoutedQuestion,
     Validation,
@@ -48,36 +44,31 @@ _VERDICTS: dict[str, Validity] = {
 }
 
 
-class _Chosen(BaseModel):
-    """A choice with its reason, whatever its keys are called."""
-
-    reason: str = ""
-    choice: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        alike = with_normalised_keys(value)
-        names = ("route", "verdict", "choice", "answer", "kind")
-        found = {
-            "reason": first_value(alike, ("reason", "why", "because")) or "",
-            "choice": first_value(alike, names),
-        }
-        return found if alike else value
+_REASONS = ("reason", "why", "because")
 
 
 class EvidenceRouteShape(Shape):
     """A route as the endpoint is asked for it."""
 
-    reason: str
-    route: Literal["general", "specific"]
+    reason: str = or_named(*_REASONS, missing=str)
+    route: Literal["general", "specific"] = or_named("route", "verdict", "choice", "answer", "kind")
+
+    @field_validator("route", mode="before")
+    @classmethod
+    def _in_any_case(cls, value: Any) -> Any:
+        return value.strip().casefold() if isinstance(value, str) else value
 
 
 class ValidationShape(Shape):
     """A verdict as the endpoint is asked for it."""
 
-    reason: str
-    verdict: Literal["ok", "insufficient"]
+    reason: str = or_named(*_REASONS, missing=str)
+    verdict: Literal["ok", "insufficient"] = or_named("verdict", "route", "choice", "answer", "kind")
+
+    @field_validator("verdict", mode="before")
+    @classmethod
+    def _in_other_words(cls, value: Any) -> Any:
+        return _VERDICTS.get(value.strip().casefold().rstrip("."), value) if isinstance(value, str) else value
 
 
 class LlmEvidenceRouter(Asker):
@@ -98,21 +89,12 @@ class LlmEvidenceRouter(Asker):
             names=enclose("entity_names", "\n".join(cues.names) or "none"),
             question=enclose("question", question),
         )
-        routes: dict[str, Route] = {"general": "general", "specific": "specific"}
-
-        def read(text: str) -> tuple[tuple[Route, str], bool]:
-            found, repaired = read_typed(text, _Chosen)
-            route = routes.get(found.choice.strip().casefold())
-            if route is None:
-                raise NotUsable('its "route" is neither general nor specific')
-            return (route, _shorten(found.reason)), repaired
-
         request = self._task_request("coterag_route", self._system, user, EvidenceRouteShape)
         try:
-            asked = run_one(ask(self._model, request, read, self._retry))
+            asked = run_one(ask_typed(self._model, request, EvidenceRouteShape, self._retry))
         except UnusableReply as lost:
             return RoutedQuestion("specific", "no usable reply of the model", lost.reason, lost.usage)
-        return RoutedQuestion(*asked.value, usage=asked.usage)
+        return RoutedQuestion(asked.value.route, _shorten(asked.value.reason), usage=asked.usage)
 
 
 class LlmEvidenceAnswerer(Asker):
@@ -192,19 +174,12 @@ class LlmAnswerValidator(Asker):
             answer=enclose("answer_1", answer.text),
         )
 
-        def read(text: str) -> tuple[tuple[Validity, str], bool]:
-            found, repaired = read_typed(text, _Chosen)
-            verdict = _VERDICTS.get(found.choice.strip().casefold().rstrip("."))
-            if verdict is None:
-                raise NotUsable('its "verdict" is neither ok nor insufficient')
-            return (verdict, _shorten(found.reason)), repaired
-
         request = self._task_request("coterag_validate", self._system, user, ValidationShape)
         try:
-            asked = run_one(ask(self._model, request, read, self._retry))
+            asked = run_one(ask_typed(self._model, request, ValidationShape, self._retry))
         except UnusableReply as lost:
             return Validation("ok", "no usable reply of the model", lost.reason, lost.usage)
-        return Validation(*asked.value, usage=asked.usage)
+        return Validation(asked.value.verdict, _shorten(asked.value.reason), usage=asked.usage)
 
 
 def render_evidence(rows: Sequence[ContextUnit]) -> str:

@@ -1,4 +1,4 @@
-"""The search method ``coterag`` and its ablations (spec_coterag §5–§7, §9)."""
+"""The search method ``coterag`` and its ablations (thesis 3.3 to 3.7, 4.1.3)."""
 
 from __future__ import annotations
 

@@ -116,14 +116,14 @@ _NAME = ["text_unit_id", "name"]
 def type_entities(
     frames: ExtractionFrames, text_chunks: pl.DataFrame, typer: EntityTyper | None
 ) -> tuple[ExtractionFrames, int]:
-    """Return an extraction whose entities have the type that a model says, else the one by the rules.
+    """Return an extraction whose entities have the type that a model says, else the one they had.
 
     The number tells how many names have one of a repaired reply.
 
     Args:
         frames: of which ``typings`` tells who has no type of their own, whatever was said of them before.
         text_chunks: rows of ``corpus.text_chunks``.
-        typer: None: rules alone decide.
+        typer: None: names without a type keep none.
     """
     said = [Typing(None)] * len(frames.typings)
     if typer:
@@ -134,12 +134,8 @@ def type_entities(
         problem=pl.Series([one.problem for one in said], dtype=pl.String),
     )
     typings = rows.with_columns(
-        type=pl.coalesce("said", "by_rule"),
-        decided_by=pl.when(pl.col("said").is_not_null())
-        .then(pl.lit("model"))
-        .when(pl.col("by_rule") != UNKNOWN_TYPE)
-        .then(pl.lit("rule"))
-        .otherwise(pl.lit("nothing")),
+        type=pl.col("said").fill_null(UNKNOWN_TYPE),
+        decided_by=pl.when(pl.col("said").is_not_null()).then(pl.lit("model")).otherwise(pl.lit("nothing")),
     ).select(frames.typings.columns)
     entities = (
         frames.entities.join(typings.select(*_NAME, kind="type"), on=_NAME, how="left", maintain_order="left")

@@ -90,7 +90,7 @@ def with_claims(graph: Sequence[UnitExtraction], claims: Sequence[UnitExtraction
 
 
 def resolve_dangling(extraction: UnitExtraction, mode: Literal["quarantine", "create"]) -> UnitExtraction:
-    """Deal with relationships whose ends are no entities of the same unit (spec_graphrag §3).
+    """Deal with relationships whose ends are no entities of the same unit.
 
     ``quarantine`` puts the record aside with the reason; ``create`` makes an entity of type UNKNOWN with the
     relationship's description. A unit of which nothing is left becomes empty.
@@ -161,16 +161,15 @@ def _rows(
 
 
 def _typing_rows(unit: UnitExtraction) -> Iterator[_Row]:
-    """The names without a type of their own, as rules alone decide on them."""
+    """The names without a type of their own, which only a model can give them."""
     for place, found in enumerate(unit.entities):
         if found.name in unit.untyped:
             yield {
                 "text_unit_id": unit.unit_id,
                 "position": place,
                 "name": found.name,
-                "by_rule": found.type,
                 "type": found.type,
-                "decided_by": "nothing" if found.type == UNKNOWN_TYPE else "rule",
+                "decided_by": "nothing",
                 "problem": None,
             }
 

@@ -125,7 +125,7 @@ def extract_units(
         text_chunks: rows of ``corpus.text_chunks``.
         extractor: finds entities and relationships.
         claim_extractor: finds claims; None where claims are not wanted.
-        dangling: what becomes of relationships whose ends are no entities of their unit (spec_graphrag §3).
+        dangling: what becomes of relationships whose ends are no entities of their unit.
 
     Raises:
         EngineError: the engine cannot do what was asked of it.

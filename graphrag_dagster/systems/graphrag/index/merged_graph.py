@@ -1,4 +1,4 @@
-"""The steps of entity resolution and of the merged graph (From Local to Global, §3.1.3, spec_graphrag §4)."""
+"""The steps of entity resolution and of the merged graph (From Local to Global, §3.1.3)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial

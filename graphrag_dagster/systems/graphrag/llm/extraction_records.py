@@ -142,7 +142,7 @@ def make_entity(fields: Fields, places: TextPlaces, round_: int) -> EntityInstan
 
 
 def make_relationship(fields: Fields, places: TextPlaces, round_: int) -> RelationshipInstance:
-    """Return the relationship of a record; a strength that is no number becomes 1 (spec_graphrag §3).
+    """Return the relationship of a record; a strength that is no number becomes 1.
 
     Its label is ``related_to`` where none was asked for, or what came is none.
 

@@ -5,18 +5,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
-    first_value,
     read_typed,
     with_normalised_keys,
 )
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import (
     HIGHEST_RATING,
@@ -30,38 +29,18 @@ from graphrag_dagster.kernel.text.citations import canonical_citations
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import read_score
 
-_NAMES = {
-    "text": ("answer", "intermediate_answer", "response", "text"),
-    "score": ("score", "helpfulness", "rating"),
-    "follow_ups": ("follow_ups", "follow_up_questions", "follow_up_queries", "followups", "questions"),
-}
-
 
 class ExplorationShape(Shape):
     """An intermediate answer as the endpoint is asked for it."""
 
-    answer: str
-    score: int
-    follow_ups: list[str]
+    # Only its text or its follow-up questions must be there.
+    answer: str = or_named("answer", "intermediate_answer", "response", "text", missing=str)
+    score: AnyNumber = or_named("score", "helpfulness", "rating", missing=type(None))
+    follow_ups: list[str] = or_named(
+        "follow_ups", "follow_up_questions", "follow_up_queries", "followups", "questions", missing=list
+    )
 
-
-class _Explored(BaseModel):
-    """An intermediate answer as it is read; only its text or its follow-up questions must be there."""
-
-    text: str
-    score: Any = None
-    follow_ups: list[str]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        alike = with_normalised_keys(value)
-        read = {field: first_value(alike, names) for field, names in _NAMES.items()}
-        return read | {"text": read["text"] or "", "follow_ups": read["follow_ups"] or []}
-
-    @field_validator("text")
+    @field_validator("answer")
     @classmethod
     def _strip(cls, text: str) -> str:
         return text.strip()
@@ -131,23 +110,22 @@ class LlmExplorer(Asker):
         read = asked.value
         score = read_score(read.score)
         return Exploration(
-            canonical_citations(read.text).strip(),
-            (score or 0) if read.text else 0,
+            canonical_citations(read.answer).strip(),
+            (score or 0) if read.answer else 0,
             tuple(read.follow_ups[:most]),
             problem=f"no number in the score {read.score!r}; counted as 0" if score is None else None,
             usage=asked.usage,
         )
 
 
-def _read(text: str) -> tuple[_Explored, bool]:
-    read, repaired = read_typed(text, _Explored)
-    if not read.text and not read.follow_ups and read_score(read.score) != 0:
+def _read(text: str) -> tuple[ExplorationShape, bool]:
+    read, repaired = read_typed(text, ExplorationShape)
+    if not read.answer and not read.follow_ups and read_score(read.score) != 0:
         raise NotUsable("the answer is empty")
     return read, repaired
 
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_ID_NAMES, _RATING_NAMES = ("id", "report", "report_id", "number"), ("rating", "score", "relevance")
 #: A record such as ``{"id": 12, "rating": 4}`` takes no more, blanks and line breaks included.
 _TOKENS_PER_RATING = 24
 
@@ -155,8 +133,8 @@ _TOKENS_PER_RATING = 24
 class RatingShape(Shape):
     """The rating of one report."""
 
-    id: int
-    rating: int
+    id: AnyNumber = or_named("id", "report", "report_id", "number", missing=type(None))
+    rating: AnyNumber = or_named("rating", "score", "relevance", missing=type(None))
 
 
 class RatingsShape(Shape):
@@ -164,31 +142,17 @@ class RatingsShape(Shape):
 
     ratings: list[RatingShape]
 
-
-class _Ratings(BaseModel):
-    """Pairs of id and rating as they came: a list of records, or an object with an id for each key."""
-
-    ratings: list[tuple[Any, Any]]
-
     @model_validator(mode="before")
     @classmethod
-    def _normalise_ratings(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            lower = {str(key).strip().lower(): item for key, item in value.items()}
-            value = lower.get("ratings", [lower] if "id" in lower else lower)
-        if isinstance(value, dict):
-            return {"ratings": list(value.items())}
-        if isinstance(value, list):
-            return {"ratings": [_pair(one) for one in value]}
-        return value
-
-
-def _pair(record: Any) -> tuple[Any, Any]:
-    if not isinstance(record, dict):
-        return None, record
-    lower = {str(key).strip().lower(): item for key, item in record.items()}
-    named = next((lower[key] for key in _ID_NAMES if key in lower), None)
-    return named, next((lower[key] for key in _RATING_NAMES if key in lower), None)
+    def _from_list_or_ids(cls, value: Any) -> Any:
+        """Take a bare list, one record, and an object with an id for each key too."""
+        fields = with_normalised_keys(value)
+        listed = fields.get("ratings", [fields] if "id" in fields else fields) if fields else value
+        if isinstance(listed, dict):
+            listed = [{"id": key, "rating": rating} for key, rating in listed.items()]
+        elif isinstance(listed, list):
+            listed = [one if isinstance(one, dict) else {"rating": one} for one in listed]
+        return {"ratings": listed}
 
 
 def read_rating(value: object) -> int | None:
@@ -248,12 +212,12 @@ def _ratings_by_report(text: str, ids: Sequence[int]) -> tuple[dict[int, list[An
         Incomplete: not every report has a rating.
         NotUsable: none has.
     """
-    reply, repaired = read_typed(text, _Ratings)
+    reply, repaired = read_typed(text, RatingsShape)
     given: dict[int, list[Any]] = {}
-    for named, rating in reply.ratings:
-        number = _number(named)
+    for one in reply.ratings:
+        number = _number(one.id)
         if number is not None and number in ids:
-            given.setdefault(int(number), []).append(rating)
+            given.setdefault(int(number), []).append(one.rating)
     rated = {one for one, ratings in given.items() if any(read_rating(each) is not None for each in ratings)}
     if not rated:
         raise NotUsable(f'it gives no "rating" from 0 to {HIGHEST_RATING} for the "id" of any report')

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import model_validator
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener, Message
@@ -14,9 +15,8 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
     read_typed,
-    with_normalised_keys,
 )
-from graphrag_dagster.kernel.models.chat.reply_schemas import AnswerShape, PointsShape
+from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, UsableReply, ask
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer
 from graphrag_dagster.kernel.text.answer_form import AnswerForm
@@ -154,37 +154,40 @@ def read_score(value: object) -> int | None:
     return round(min(max(float(number[0]), 0.0), 100.0)) if number else None
 
 
-class _Scored(BaseModel):
-    """A text with the score as it came."""
-
-    text: str
-    score: Any = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        lower = with_normalised_keys(value)
-        text = next((lower[key] for key in ("answer", "description", "text", "point") if key in lower), None)
-        score = next((lower[key] for key in ("score", "helpfulness", "rating") if key in lower), None)
-        return {"text": "" if text is None else text, "score": score}
-
-    @field_validator("text")
-    @classmethod
-    def _strip(cls, text: str) -> str:
-        return text.strip()
+_TEXTS, _SCORES = ("answer", "description", "text", "point"), ("score", "helpfulness", "rating")
 
 
-class _Points(BaseModel):
-    """Scored points; a bare list will do."""
+class AnswerShape(Shape):
+    """A partial answer (paper, Appendix E.4)."""
 
-    points: list[_Scored]
+    answer: str = or_named(*_TEXTS, missing=str)
+    score: AnyNumber = or_named(*_SCORES, missing=type(None))
+
+
+class PointShape(Shape):
+    """One point of a partial answer."""
+
+    description: str = or_named("description", *_TEXTS, missing=str)
+    score: AnyNumber = or_named(*_SCORES, missing=type(None))
+
+
+class PointsShape(Shape):
+    """A partial answer as points."""
+
+    points: list[PointShape]
 
     @model_validator(mode="before")
     @classmethod
     def _from_list(cls, value: Any) -> Any:
         return {"points": value} if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A text with the score as it came."""
+
+    text: str
+    score: Any
 
 
 class LlmAnswerer(Asker):
@@ -319,9 +322,10 @@ class LlmAnswerer(Asker):
         if self._tagged:
             return [_read_tagged(text)], False
         if self._unit == "points":
-            points, repaired = read_typed(text, _Points)
-            return points.points, repaired
-        answer, repaired = read_typed(text, _Scored)
+            points, repaired = read_typed(text, PointsShape)
+            return [_Scored(one.description.strip(), one.score) for one in points.points], repaired
+        given, repaired = read_typed(text, AnswerShape)
+        answer = _Scored(given.answer.strip(), given.score)
         if not answer.text and read_score(answer.score) != 0:
             raise NotUsable("the answer is empty")
         return [answer], repaired
@@ -367,7 +371,7 @@ def _read_text(text: str) -> tuple[str, bool]:
 def _read_tagged(text: str) -> _Scored:
     tag = _TAG.search(text)
     rest = (text[: tag.start()] + text[tag.end() :]).strip() if tag else text
-    read = _Scored(text=_read_text(rest)[0], score=tag["score"] if tag else None)
+    read = _Scored(_read_text(rest)[0].strip(), tag["score"] if tag else None)
     if tag and tag["cut"] is not None:
         # Of a score that has no end some digits may be lost.
         raise Incomplete("the tag of the score has no end", [read])

@@ -1,4 +1,4 @@
-"""Entities, relationships and claims by a model (paper §3.1.2, Appendix E.1; spec_graphrag §3)."""
+"""Entities, relationships and claims by a model (paper §3.1.2, Appendix E.1)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +19,6 @@ from graphrag_dagster.kernel.models.chat.reply_schemas import (
     ClaimsShape,
     GraphShape,
     LabelledGraphShape,
-    LabelledRelationshipsShape,
-    RelationshipsShape,
 )
 from graphrag_dagster.kernel.models.chat.yes_no import YesNo, encoding_of_model, first_tokens
 from graphrag_dagster.kernel.tasks.example_schemas import ClaimExample, GraphExample
@@ -41,7 +39,6 @@ from graphrag_dagster.systems.graphrag.llm.gleaning import (
     Build,
     Gleaner,
     GleaningConversation,
-    LastKind,
     Order,
 )
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import (
@@ -61,9 +58,9 @@ from graphrag_dagster.systems.graphrag.llm.record_parsing import (
 def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) -> UnitExtraction:
     """Return the extraction of a unit.
 
-    The state is ``quarantined`` where the first reply, or that to one half of the text, could not be used, or
-    not one of its records could; ``repaired`` where records were repaired or quarantined, the text was asked
-    about in halves, or a gleaning was lost, and the reason says which; ``empty`` for a reply without records.
+    The state is ``quarantined`` where the first reply could not be used, or not one of its records could;
+    ``repaired`` where records were repaired or quarantined, the text was asked about in halves, or a gleaning
+    was lost, and the reason says which; ``empty`` for a reply without records.
 
     Args:
         unit: the text unit.
@@ -102,8 +99,6 @@ def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) ->
 def _state(
     talk: GleaningConversation, kept: int, repaired: int, aside: list[Quarantined], nothing: str
 ) -> tuple[UnitState, str | None]:
-    if talk.lost and talk.half:
-        return "quarantined", f"one half of the text got no usable reply: {talk.lost.reason}"
     if talk.lost and not talk.replies:
         return "quarantined", talk.lost.reason
     records = [record for record in aside if record.kind != "reply"]
@@ -161,8 +156,6 @@ class WantedRecords:
         labelled: relationships with labels.
         expected: tokens of the reply about a text; its second argument tells whether that is delimited
             tuples. None: nobody knows.
-        last: the kind that comes last in a reply, the shape of a reply with these alone, and the prompt that
-            asks for them where a reply repeats itself before; None: they are not asked for.
     """
 
     kinds: tuple[RecordType, ...]
@@ -173,7 +166,6 @@ class WantedRecords:
     nothing: str
     labelled: bool = False
     expected: Callable[[str, bool], int] | None = None
-    last: tuple[RecordType, type[BaseModel], str] | None = None
 
     def system(self, *, tuples: bool) -> str:
         """Name of the prompt that says what is wanted."""
@@ -223,7 +215,6 @@ class GleaningExtractor:
             ),
             options.get("gleaning_rounds", 1),
             options.get("gleaning_order", "check_first"),
-            _last_kind(wanted, prompts, tuples=tuples),
         )
 
     def _read_json(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
@@ -254,13 +245,6 @@ class GleaningExtractor:
         return replace(unit_extraction(unit, talk, self._wanted.nothing), replies=tuple(noted))
 
 
-def _last_kind(wanted: WantedRecords, prompts: PromptSource, *, tuples: bool) -> LastKind | None:
-    if wanted.last is None:
-        return None
-    kind, shape, prompt = wanted.last
-    return LastKind(kind, prompts.load(prompt), None if tuples else shape)
-
-
 def _forced_tokens(model: ChatModel, options: Options) -> tuple[int, ...]:
     if not options.get("logit_bias", True):
         return ()
@@ -275,13 +259,11 @@ _GRAPH_RECORDS = WantedRecords(
     "glean_check",
     "the model found no entities and no relationships",
     expected=lambda text, tuples: reply_tokens([text], json=not tuples)[0],
-    last=("relationship", RelationshipsShape, "glean_relationships"),
 )
 _LABELLED = replace(
     _GRAPH_RECORDS,
     shape=LabelledGraphShape,
     labelled=True,
-    last=("relationship", LabelledRelationshipsShape, "glean_relationships"),
 )
 
 

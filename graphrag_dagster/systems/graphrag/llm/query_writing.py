@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
-
-from pydantic import BaseModel, model_validator
+from typing import Literal, TypeAlias
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
-    first_value,
     is_placeholder,
     read_typed,
-    with_normalised_keys,
 )
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, WrittenContext, WrittenQuery
 from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK
@@ -25,7 +21,6 @@ from graphrag_dagster.kernel.text.prompt_templates import PromptSource, Turn, en
 Language: TypeAlias = Literal["sql", "cypher"]
 
 _LONGEST_ERROR = 600
-_NAMES = {"text": ("sql", "cypher", "query"), "reading": ("reading", "meaning")}
 _NONE = "the model says that the {what} not contain what is asked"
 _HOLDING = {"sql": "tables do", "cypher": "graph does"}
 
@@ -33,33 +28,20 @@ _HOLDING = {"sql": "tables do", "cypher": "graph does"}
 class QueryShape(Shape):
     """A query over tables as the endpoint is asked for it."""
 
-    reading: str
-    sql: str
+    reading: str = or_named("reading", "meaning", missing=str)
+    sql: str = or_named("sql", "cypher", "query", missing=str)
 
 
 class GraphQueryShape(Shape):
     """A query over a graph as the endpoint is asked for it."""
 
-    reading: str
-    cypher: str
+    reading: str = or_named("reading", "meaning", missing=str)
+    cypher: str = or_named("cypher", "sql", "query", missing=str)
 
 
-class _Query(BaseModel):
-    """A query as it is read, whatever its keys are called."""
-
-    reading: str
-    text: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        alike = with_normalised_keys(value)
-        if not alike:
-            return value
-        return {name: first_value(alike, names) or "" for name, names in _NAMES.items()}
-
-
-_SHAPES: Mapping[Language, type[Shape]] = MappingProxyType({"sql": QueryShape, "cypher": GraphQueryShape})
+_SHAPES: Mapping[Language, type[QueryShape | GraphQueryShape]] = MappingProxyType(
+    {"sql": QueryShape, "cypher": GraphQueryShape}
+)
 
 
 class LlmQueryWriter(Asker):
@@ -87,24 +69,24 @@ class LlmQueryWriter(Asker):
             user = f"{user}\n\n{self._again.render(failed=enclose('material', told))}"
         request = self._task_request(f"write_{self._language}", system, user, _SHAPES[self._language])
         try:
-            asked = run_one(ask(self._model, request, _read, self._retry))
+            asked = run_one(ask(self._model, request, self._read, self._retry))
         except UnusableReply as lost:
             return WrittenQuery("", "", lost.reason, lost.usage)
-        text = asked.value.text.strip().rstrip(";").strip()
+        text, reading = asked.value
         none = None if text else _NONE.format(what=_HOLDING[self._language])
-        return WrittenQuery(text, " ".join(asked.value.reading.split()), none, asked.usage)
+        return WrittenQuery(text, reading, none, asked.usage)
 
+    def _read(self, text: str) -> tuple[tuple[str, str], bool]:
+        """Return the query of a reply, and what it reads the question as.
 
-def _read(text: str) -> tuple[_Query, bool]:
-    """Return the query of a reply.
-
-    Raises:
-        NotUsable: it has none, and no word on what it reads the question as.
-    """
-    reply, repaired = read_typed(text, _Query)
-    if reply.text.strip() and not reply.reading.strip():
-        raise NotUsable('it has no "reading" that says what the query asks')
-    return reply, repaired
+        Raises:
+            NotUsable: it has a query, and no word on what it reads the question as.
+        """
+        reply, repaired = read_typed(text, _SHAPES[self._language])
+        query, reading = getattr(reply, self._language).strip(), " ".join(reply.reading.split())
+        if query and not reading:
+            raise NotUsable('it has no "reading" that says what the query asks')
+        return (query.rstrip(";").strip(), reading), repaired
 
 
 #: What a model replies that knows nothing of the matter, as all of its reply.

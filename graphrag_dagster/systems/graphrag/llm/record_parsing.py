@@ -2,8 +2,8 @@
 
 A record is ``("entity"<|>NAME<|>TYPE<|>description)`` or ``("relationship"<|>A<|>B<|>description<|>9)`` or
 ``("claim"<|>…)``; records are parted by ``##`` and a reply ends with ``<|COMPLETE|>`` (paper, Appendix E.1).
-Where labels of relationships were asked for, they stand behind ``B``. Everything in a reply becomes a record,
-a repaired record, a quarantined one, or noise that holds no field.
+Where labels of relationships were asked for, they stand behind ``B``. What has fields and is no such record
+is quarantined with the reason; what has none, such as a heading, is noise.
 """
 
 import json
@@ -31,32 +31,18 @@ from graphrag_dagster.systems.graphrag.llm.extraction_records import (
 #: What the prompts show.
 FIELD, RECORD, COMPLETE = "<|>", "##", "<|COMPLETE|>"
 
-_OPENING, _CLOSING = "([{", ")]}"
-_QUOTE = "\"'“”‘’«»`*"
+# Recorded replies of real models also have </|> and, after a quotation mark, |>.
+_FIELD = re.compile(r"</?\|>|(?<=[\"”])\|>")
+_COMPLETE = re.compile(re.escape(COMPLETE), re.IGNORECASE)
+_START = re.compile(r"\(\s*[\"“]?(entity|relationship|relation|claim)[\"”]?\s*(?=</?\|>)", re.IGNORECASE)
 # No pattern begins with a run that can match at many places, so that time stays linear in any garbage.
-_FIELD = re.compile(
-    r"<[ ]?/?[ ]?\|{1,3}#?\|?[ ]?/?[ ]?>|&lt;\|{1,3}&gt;|\{tuple_?delimiter\}"
-    r"|(?<=[\"”])\s{0,3}(?:<\||\|{1,2}>)(?=\s{0,3}[\"“\d])",
-    re.IGNORECASE,
-)
-_COMPLETE = re.compile(r"<\|?\s?COMPLETED?\s?\|?>|\|COMPLETED?\||\{completion_?delimiter\}", re.IGNORECASE)
-_TAG = rf"[{_QUOTE}]{{0,4}}(?P<tag>entity|entities|relationships?|relations?|claims?)[{_QUOTE}]{{0,4}}"
-_NEXT = rf"(?:\s*(?:{_FIELD.pattern})|\s*[,|;]\s*[{_QUOTE}])"
-_START = re.compile(rf"[(\[{{]\s{{0,3}}{_TAG}(?={_NEXT})", re.IGNORECASE)
-_BARE_START = re.compile(
-    rf"^[ \t]*+(?:[-•]\s{{1,3}}|\d{{1,4}}[.)]\s{{0,3}})?{_TAG}(?={_NEXT})", re.IGNORECASE | re.MULTILINE
-)
-_BOUNDARY = re.compile(
-    r"\{record_?delimiter\}|(?<=[)\]}])\s*\#{2,}+"
-    rf"|(?<!\#)\#{{2,}}+(?=\s*(?:[(\[{_QUOTE}]|\d+[.)]|\Z|(?:entity|relation|claim)))"
-    r"|(?<=\n)[ \t]*\#{2,}+[ \t]*(?=\n)|(?<=[)\]}])[ \t]*\n\s*(?=[(\[{])",
-    re.IGNORECASE,
-)
-_CLOSE = re.compile(rf"[)\]}}][{_QUOTE}]*[.,;]?[ \t]*(?=\n|\Z)")
-_UNCLOSED_END = re.compile(r"\n\s*(?:\n|\*\*|#|```)")
-_LIST_PART = re.compile(rf"[,|;]\s*(?=[{_QUOTE}\d-])")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_LEAST = {"entity": 2, "relationship": 2, "claim": 7}
+_BOUNDARY = re.compile(r"(?<=\))\s*(?:#{2,}+|\n\s*(?=\())")
+_CLOSE = re.compile(r"\)[\"`]*[.,;]?[ \t]*(?=\n|\Z)")
+_COLUMNS: Mapping[RecordType, tuple[str, ...]] = {
+    "entity": ("name", "type", "description"),
+    "relationship": ("source", "target", "description", "strength"),
+    "claim": ("subject", "object", "type", "status", "start_date", "end_date", "description", "quotes"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,163 +75,82 @@ class TupleParse:
     cut: bool = False
 
 
-def parse_tuples(reply: str, *, claims: bool = False, labelled: bool = False) -> TupleParse:
-    """Read the records of one reply (spec_graphrag §3). Never raises and never drops a record.
+def parse_tuples(reply: str, *, labelled: bool = False) -> TupleParse:
+    """Read the records of one reply (paper, Appendix E.1). Never raises and never drops a record.
 
     Args:
         reply: the visible reply.
-        claims: whether claims were asked for; then records without a tag are claims.
         labelled: whether relationships were asked for with labels.
     """
     found = TupleParse(complete=bool(_COMPLETE.search(reply)))
     pieces = list(_record_pieces(reply))
-    found.cut = not found.complete and _is_unclosed(pieces)
+    found.cut = not found.complete and bool(pieces) and _is_unclosed(pieces[-1])
     for piece in pieces:
-        _read(piece, found, claims, labelled)
+        _read(piece, found, labelled)
     found.records.sort(key=lambda record: list(_MAKERS).index(record.kind))
     return found
 
 
-def _is_unclosed(pieces: Sequence[str]) -> bool:
-    """Whether the last record is not closed, though its model does close records."""
-    opened = [piece for piece in pieces if piece[0] in _OPENING]
-    if not opened or opened[-1] != pieces[-1] or _is_closed(opened[-1]):
-        return False
-    return len(opened) == 1 or any(map(_is_closed, opened))
+def _is_unclosed(piece: str) -> bool:
+    return "(" in piece and (not _closing(piece) or piece.count("(") > piece.count(")"))
 
 
-def _is_closed(piece: str) -> bool:
-    """Whether every bracket of a piece is closed, one of them after its last field began."""
-    last = max((match.end() for match in _FIELD.finditer(piece)), default=0)
-    balance = sum(map(piece.count, _OPENING)) - sum(map(piece.count, _CLOSING))
-    return balance <= 0 and any(mark in piece[last:] for mark in _CLOSING)
+def _closing(piece: str) -> re.Match[str] | None:
+    """The end of a record: a parenthesis at the end of a line, after its last field began."""
+    return _CLOSE.search(piece, max((match.end() for match in _FIELD.finditer(piece)), default=0))
 
 
 def _record_pieces(reply: str) -> Iterator[str]:
     for turn in _COMPLETE.split(reply):
         for part in _BOUNDARY.split(turn):
-            starts = sorted({m.start() for p in (_START, _BARE_START) for m in p.finditer(part)})
-            places = [0, *starts, len(part)]
+            places = [0, *(match.start() for match in _START.finditer(part)), len(part)]
             for begin, end in pairwise(places):
                 if piece := part[begin:end].strip():
                     yield piece
 
 
-def _read(piece: str, found: TupleParse, claims: bool, labelled: bool) -> None:
-    tagged = _START.match(piece) or _BARE_START.match(piece)
-    if not tagged and not _FIELD.search(piece):
-        if piece.strip(f"{_QUOTE}#-().: \n"):
-            found.noise.append(piece)
+def _read(piece: str, found: TupleParse, labelled: bool) -> None:
+    tagged, close = _START.match(piece), _closing(piece)
+    if not _FIELD.search(piece):
+        _note_noise(piece, found)
         return
-    mended: list[str] = []
-    body, rest = _body(piece, tagged, mended)
-    if rest:
-        found.noise.append(rest)
-    parts = _parts(body, mended)
-    kind = _kind(tagged, parts, claims, labelled, mended)
-    if kind is None:
-        found.quarantined.append((piece, "neither an entity nor a relationship nor a claim"))
-    elif len(parts) < _LEAST[kind]:
-        article = "an" if kind == "entity" else "a"
-        found.quarantined.append((piece, f"{len(parts)} fields are too few for {article} {kind}"))
-    else:
-        label = {"relation": _label(parts)} if labelled and kind == "relationship" else {}
-        values = _VALUES[kind](parts, mended) | label
-        raw = piece[: len(piece) - len(rest)].strip()
-        found.records.append(RawRecord(kind, Fields(values, mended), raw))
-
-
-def _body(piece: str, tagged: re.Match[str] | None, mended: list[str]) -> tuple[str, str]:
-    """Return what stands between tag and end of a record, and what follows the record."""
-    begin = tagged.end() if tagged else 0
-    if not tagged:
-        opening = re.match(r"\s*(?:[-•]\s+|\d+[.)]\s*)?[(\[{]", piece)
-        begin = opening.end() if opening else 0
-    last = max((match.end() for match in _FIELD.finditer(piece)), default=begin)
-    opened = piece.lstrip()[:1] in _OPENING
-    close = _CLOSE.search(piece, last)
-    if opened and close:
-        return piece[begin : close.start()], piece[close.end() :].strip()
-    mended.append("parentheses")
-    stop = _UNCLOSED_END.search(piece, last)
-    end = stop.start() if stop else len(piece)
-    return piece[begin:end].rstrip(" \n)]}"), piece[end:].strip()
-
-
-def _parts(body: str, mended: list[str]) -> list[str]:
-    marks = [match[0].strip() for match in _FIELD.finditer(body)]
-    if any(mark != FIELD for mark in marks):
+    if not tagged or not close:
+        unclosed = "the record is not closed by a parenthesis"
+        found.quarantined.append((piece, unclosed if tagged else "it begins with no tag of a record"))
+        return
+    _note_noise(piece[close.end() :].strip(), found)
+    body, raw = piece[tagged.end() : close.start()], piece[: close.end()]
+    # A delimiter stands behind the tag.
+    _, *parts = (clean(part.strip().strip("*`")) for part in _FIELD.split(body))
+    kind = _kind(tagged[1])
+    names = _COLUMNS[kind]
+    if labelled and kind == "relationship":
+        # A relationship without its label is one all the same.
+        label = [parts.pop(2)] if len(parts) > len(names) else [""]
+        names, parts = (*names, "relation"), parts + label
+    if len(parts) != len(names):
+        reason = (
+            f"it has {len(parts)} fields, not the {len(names)} of {'an' if kind == 'entity' else 'a'} {kind}"
+        )
+        found.quarantined.append((raw, reason))
+        return
+    mended = []
+    if tagged[0] != f'("{kind}"':
+        mended.append(f"{tagged[0]} read as a tag")
+    if any(match[0] != FIELD for match in _FIELD.finditer(body)):
         mended.append("field delimiters")
-    if marks:
-        parts = _FIELD.split(body)
-    else:
-        mended.append("commas instead of field delimiters")
-        parts = _LIST_PART.split(body)
-    # The body begins with a delimiter where a tag stood before it.
-    return [clean(part.strip().strip("*`")) for part in (parts if parts[0].strip() else parts[1:])]
+    found.records.append(RawRecord(kind, Fields(dict(zip(names, parts, strict=True)), mended), raw))
 
 
-def _kind(
-    tagged: re.Match[str] | None, parts: Sequence[str], claims: bool, labelled: bool, mended: list[str]
-) -> RecordType | None:
-    if tagged:
-        if tagged["tag"] not in {"entity", "relationship", "claim"} or '"' not in tagged[0]:
-            mended.append(f"{tagged[0].strip()} read as a tag")
-        tag = tagged["tag"].lower()
-        return "entity" if tag[0] == "e" else "relationship" if tag[0] == "r" else "claim"
-    mended.append("no tag")
-    if claims:
-        return "claim"
-    if 4 <= len(parts) <= (5 if labelled else 4) and _NUMBER.fullmatch(parts[-1]):
-        return "relationship"
-    return "entity" if len(parts) == 3 and not _NUMBER.fullmatch(parts[2]) else None
+def _note_noise(words: str, found: TupleParse) -> None:
+    if any(map(str.isalnum, words)):
+        found.noise.append(words)
 
 
-def _entity(parts: list[str], mended: list[str]) -> dict[str, object]:
-    name, second, *further = parts
-    if not further:
-        mended.append("a field is missing")
-        short = len(second.split()) <= 3
-        return {"name": name, "type": second if short else "", "description": "" if short else second}
-    if len(further) > 1:
-        mended.append(f"{len(further) - 1} fields too many")
-    kept = further[:-1] if len(further) > 1 and _NUMBER.fullmatch(further[-1]) else further
-    return {"name": name, "type": second, "description": _join_fields(kept)}
+def _kind(tag: str) -> RecordType:
+    return "entity" if tag[0] in "eE" else "claim" if tag[0] in "cC" else "relationship"
 
 
-def _relationship(parts: list[str], mended: list[str]) -> dict[str, object]:
-    source, target, *further = parts
-    numeric = [place for place, part in enumerate(further) if _NUMBER.fullmatch(part)]
-    strength = further.pop(numeric[-1]) if numeric else ""
-    if not numeric and len(further) > 1:
-        strength = further.pop()
-    if len(parts) > 4:
-        mended.append(f"{len(parts) - 4} fields too many")
-    return {"source": source, "target": target, "description": _join_fields(further), "strength": strength}
-
-
-def _label(parts: list[str]) -> str:
-    """Take the label out of the fields of a relationship; a blank one where there are too few for it."""
-    return parts.pop(2) if len(parts) > 4 else ""
-
-
-def _claim(parts: list[str], mended: list[str]) -> dict[str, object]:
-    names = ("subject", "object", "type", "status", "start_date", "end_date", "description")
-    quotes = parts[len(names) :]
-    if len(quotes) > 1:
-        mended.append(f"{len(quotes) - 1} fields too many")
-    return {**dict(zip(names, parts, strict=False)), "quotes": quotes}
-
-
-def _join_fields(parts: Sequence[str]) -> str:
-    return " ".join(part for part in parts if part)
-
-
-_VALUES: Mapping[RecordType, Callable[[list[str], list[str]], dict[str, object]]] = {
-    "entity": _entity,
-    "relationship": _relationship,
-    "claim": _claim,
-}
 _LISTS: Mapping[str, RecordType] = {
     "entities": "entity",
     "relationships": "relationship",
@@ -374,7 +279,7 @@ def read_tuple_records(
         NotUsable: no record and no end mark, or the last record is cut off; in a gleaning a reply in words
             without any field is taken for "nothing more".
     """
-    parsed = parse_tuples(text, claims="claim" in kinds, labelled=labelled)
+    parsed = parse_tuples(text, labelled=labelled)
     if parsed.cut:
         raise CutOff("the last record of the reply is cut off")
     some = bool(parsed.records or parsed.quarantined)

@@ -1,11 +1,11 @@
-"""Merged descriptions and community reports by a model (paper §3.1.3, §3.1.5; spec_graphrag §4, §6)."""
+"""Merged descriptions and community reports by a model (paper §3.1.3, §3.1.5)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatModel,
@@ -14,8 +14,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     collect_reused_replies,
 )
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_largest_first
-from graphrag_dagster.kernel.models.chat.reply_parsing import with_normalised_keys
-from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape, ReportShape
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
 from graphrag_dagster.kernel.tasks.task_ports import (
     DescriptionGroup,
@@ -35,7 +34,9 @@ _APOLOGY = re.compile(
 )
 
 
-class _MergedDescription(BaseModel):
+class DescriptionShape(Shape):
+    """A merged description."""
+
     description: str
 
     @field_validator("description")
@@ -108,7 +109,7 @@ class LlmDescriptionMerger(Asker):
                 asked = await ask_typed(
                     self._model,
                     self._request(names, [text, *batch] if text else batch),
-                    _MergedDescription,
+                    DescriptionShape,
                     self._retry,
                 )
                 usage += asked.usage
@@ -176,15 +177,11 @@ def _pieces(descriptions: Sequence[str], tokenizer: Tokenizer, most: int) -> lis
 _HIGHEST = 10.0
 _FIRST_SENTENCE = re.compile(r"\A.{1,160}?[.!?:](?=\s|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_OTHER_NAMES = {
-    "ratingexplanation": "rating_explanation",
-    "impact_severity_rating": "rating",
-    "executive_summary": "summary",
-    "detailed_findings": "findings",
-}
 
 
-class _Finding(BaseModel):
+class FindingShape(Shape):
+    """A finding of a report."""
+
     summary: str
     explanation: str
 
@@ -197,27 +194,20 @@ class _Finding(BaseModel):
         return value
 
     @model_validator(mode="after")
-    def _require_text(self) -> "_Finding":
+    def _require_text(self) -> "FindingShape":
         if not self.explanation.strip():
             raise ValueError("the explanation is empty")
         return self
 
 
-class ReportReply(BaseModel):
-    """A report as it is read: more tolerant than the shape the endpoint is asked for."""
+class ReportShape(Shape):
+    """A community report (paper, Appendix E.2)."""
 
     title: str
-    summary: str
-    rating: float
-    rating_explanation: str = ""
-    findings: list[_Finding]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {_OTHER_NAMES.get(name, name): item for name, item in with_normalised_keys(value).items()}
+    summary: str = or_named("summary", "executive_summary")
+    rating: float = or_named("rating", "impact_severity_rating")
+    rating_explanation: str = or_named("rating_explanation", "ratingexplanation", missing=str)
+    findings: list[FindingShape] = or_named("findings", "detailed_findings")
 
     @field_validator("title", "summary")
     @classmethod
@@ -239,7 +229,7 @@ class ReportReply(BaseModel):
 
     @field_validator("findings")
     @classmethod
-    def _require_finding(cls, findings: list[_Finding]) -> list[_Finding]:
+    def _require_finding(cls, findings: list[FindingShape]) -> list[FindingShape]:
         if not findings:
             raise ValueError("must hold at least one finding")
         return findings
@@ -305,13 +295,13 @@ class LlmReportWriter(Asker):
         asking = self._task_request("community_report", system, user, ReportShape)
         with collect_reused_replies() as noted:
             try:
-                asked_for = await ask_typed(self._model, asking, ReportReply, self._retry)
+                asked_for = await ask_typed(self._model, asking, ReportShape, self._retry)
             except UnusableReply as lost:
                 return lost
         return replace(_report(asked_for.value), usage=asked_for.usage, replies=tuple(noted))
 
 
-def _report(reply: ReportReply) -> WrittenReport:
+def _report(reply: ReportShape) -> WrittenReport:
     findings = []
     for found in reply.findings:
         summary, explanation = canonical_citations(found.summary), canonical_citations(found.explanation)

@@ -1,4 +1,4 @@
-"""The section of a report context that shows a community's context nodes (spec_context_leiden §6).
+"""The section of a report context that shows a community's context nodes (Context-Aware Leiden).
 
 They are not members: the section comes last, takes what the others leave of the budget and never more than
 its share, and is dropped first.

@@ -1,4 +1,4 @@
-"""Packing of a community's context into a token budget (paper §3.1.5, spec_graphrag §6).
+"""Packing of a community's context into a token budget (paper §3.1.5).
 
 Rank decides which rows get in; a stable key (entity name, source and target, report title) decides their
 order and their numbers, so that a prompt changes only when its rows do. One column follows the whole graph

@@ -1,4 +1,4 @@
-"""Reports of all communities, bottom-up and concurrently (paper §3.1.5, spec_graphrag §6)."""
+"""Reports of all communities, bottom-up and concurrently (paper §3.1.5)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

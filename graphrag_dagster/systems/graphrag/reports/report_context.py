@@ -1,4 +1,4 @@
-"""Report contexts: sections of CSV rows, and the elements of each community (paper §3.1.5, spec_graphrag §6).
+"""Report contexts: sections of CSV rows, and the elements of each community (paper §3.1.5).
 
 Every row starts with its number and every section with a fixed line of dashes, and each ends with one line
 break. No text can forge either: cells with line breaks are quoted, and dashes that begin a line inside a cell

@@ -12,7 +12,7 @@ from itertools import groupby
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.resolved_names import TELL
+from graphrag_dagster.kernel.lineage.resolved_names import DISAMBIGUATION_SUFFIX
 from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NameJudge, NamePair, Ruling
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -180,7 +180,12 @@ def _names_by_document(
         present[document].add(normalise(name))
     present[None] = set().union(*present.values(), (normalise(name) for name, _ in full.names))
     # What told namesakes apart is gone from the name where a person says that they are one.
-    told = {key for word in said.words for key in word.keys if re.sub(TELL, "", key) in present[None]}
+    told = {
+        key
+        for word in said.words
+        for key in word.keys
+        if re.sub(DISAMBIGUATION_SUFFIX, "", key) in present[None]
+    }
     present[None] |= told
     return present
 

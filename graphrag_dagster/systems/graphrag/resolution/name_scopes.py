@@ -8,7 +8,7 @@ from heapq import nsmallest
 from types import MappingProxyType
 from typing import Final
 
-from graphrag_dagster.kernel.lineage.resolved_names import TELL
+from graphrag_dagster.kernel.lineage.resolved_names import DISAMBIGUATION_SUFFIX
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions
 from graphrag_dagster.systems.graphrag.resolution.name_features import (
@@ -162,7 +162,11 @@ class Corpus:
         if not links.roots:
             return links.is_decided
         present = {normalise(name) for known in self._known.values() for name in known}
-        there = {name for name in links.roots if not present.isdisjoint((name, re.sub(TELL, "", name)))}
+        there = {
+            name
+            for name in links.roots
+            if not present.isdisjoint((name, re.sub(DISAMBIGUATION_SUFFIX, "", name)))
+        }
         times = Counter(map(links.root, there))
         return lambda name: links.is_decided(name) and times[links.root(name)] > 1
 

@@ -40,7 +40,7 @@ def nearest(search: Search) -> Answer:
 def vector_rag(search: Search, ranked: Sequence[str], *, favoured: bool = True) -> Answer:
     """Answer a question from the best text units, taken in their order until the next does not fit.
 
-    One call with the prompt of a partial answer makes the answer (spec_graphrag §7, SS).
+    One call with the prompt of a partial answer makes the answer (SS, paper §4.1.1).
 
     Args:
         search: the question.

@@ -1,4 +1,4 @@
-"""Query templates for nodes and edges over the tables of an index (spec_context_leiden §6)."""
+"""Query templates for nodes and edges over the tables of an index (Context-Aware Leiden, §III.B)."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Map-reduce over chunks of context rows (paper §3.1.6, spec_graphrag §7)."""
+"""Map-reduce over chunks of context rows (paper §3.1.6)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,1 +1,1 @@
-"""Selecting and answering from paths by a model (spec_lego §2)."""
+"""Selecting and answering from paths by a model (paper B.13)."""

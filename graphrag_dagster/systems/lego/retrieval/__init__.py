@@ -1,1 +1,1 @@
-"""Path retrieval: which paths of a subgraph answer a question (spec_lego §4, §7)."""
+"""Path retrieval: which paths of a subgraph answer a question (paper, Table 1 and B.8)."""

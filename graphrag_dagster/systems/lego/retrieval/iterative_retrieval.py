@@ -1,4 +1,4 @@
-"""ISAR: a beam of paths that grow from each seed, and the steps they may take (spec_lego §4, Algorithm 1)."""
+"""ISAR: a beam of paths that grow from each seed, and the steps they may take (paper, Algorithm 1)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""OSAR: shortest paths, ranked or selected as wholes (spec_lego §4, §7)."""
+"""OSAR: shortest paths, ranked or selected as wholes (paper, Table 1 and B.8)."""
 
 from dataclasses import dataclass, field
 

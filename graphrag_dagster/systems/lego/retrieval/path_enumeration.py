@@ -1,4 +1,4 @@
-"""Walks and shortest paths of a subgraph, and their order where nothing scores them (spec_lego §4)."""
+"""Walks and shortest paths of a subgraph, and their order where nothing scores them."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Path retrievers by their options, and which options exclude each other (spec_lego §4, §7)."""
+"""Path retrievers by their options, and which options exclude each other (paper, Table 1 and B.8)."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Scorers of nodes, relations, triples and paths: BM25, static vectors, and chance (spec_lego §2)."""
+"""Scorers of nodes, relations, triples and paths: BM25, static vectors, and chance."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -92,7 +92,7 @@ class PieceTokens:
 
 
 #: Saturation of a word's frequency, how much the length counts, and the share of the mean rarity that a word
-#: in more than half of the texts is given (spec_lego §2).
+#: in more than half of the texts is given.
 K1, B, EPSILON = 1.5, 0.75, 0.25
 
 

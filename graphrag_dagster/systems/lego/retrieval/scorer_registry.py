@@ -8,13 +8,10 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines
 from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
-from graphrag_dagster.kernel.models.local_embedders import (
-    HiddenStateEmbedder,
-    MemoizedEmbedder,
-    shared_sentence_transformer,
-)
+from graphrag_dagster.kernel.models.local_embedders import MemoizedEmbedder, shared_sentence_transformer
 from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker
 from graphrag_dagster.kernel.tasks.answering_ports import Sought
+from graphrag_dagster.systems.lego.retrieval.hidden_states import HiddenStateEmbedder
 from graphrag_dagster.systems.lego.retrieval.path_scorers import (
     Bm25Scorer,
     PathScorer,

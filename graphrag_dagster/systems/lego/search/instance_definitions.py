@@ -32,7 +32,7 @@ PruningLevel = Literal["auto", "node", "relation", "triple"]
 Retrieval = Literal["spr", "epr", "osar", "isar"]
 Judged = Literal["none", "eem", "llm"]
 ScorerName = Literal["static", "minilm", "embedder", "bm25", "cross-encoder", "random"]
-#: How equally long shortest paths are ordered, of which the first 32 are read (§4).
+#: How equally long shortest paths are ordered, of which the first 32 are read.
 TieRule = Literal["target", "seed_target", "hub_last"]
 Expansion = Literal["best", "first"]
 Parsing = Literal["default", "paper"]
@@ -45,7 +45,7 @@ Partitions = Literal["seed", "report"]
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """The options of §7, each alone or combined with others."""
+    """The options of B.8 and B.9, each alone or combined with others."""
 
     triple_level: bool = False
     dynamic_prune: bool = False
@@ -65,8 +65,8 @@ class Switches:
 class PathOptions:
     """How subgraphs and paths are found.
 
-    The defaults are those of the paper where it has any; what differs in the profile ``paper_002`` stands
-    in spec_lego.
+    The defaults are those of the paper where it has any; what the profile ``paper_002`` sets otherwise
+    stands in the settings of the system.
     """
 
     direction: Direction = "auto"
@@ -109,7 +109,7 @@ class PathOptions:
     switches: Switches = field(default_factory=Switches)
 
 
-#: What is behind the name of an instance whose parts for a model were done by rule (spec_lego §11).
+#: What is behind the name of an instance whose parts for a model were done by rule.
 LEX = "-lex"
 
 

@@ -1,4 +1,4 @@
-"""Runs an instance: a subgraph of the wanted size or recall, paths in it, an answer (spec_lego §5, §6)."""
+"""Runs an instance: a subgraph of the wanted size or recall, paths in it, an answer (paper, Table 1, B.5)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -64,7 +64,7 @@ def _priced(name: str, settings: CorpusSettings, planned: Iterable[Estimate]) ->
 
 
 def selections(recipe: Recipe, seeds: int) -> Range:
-    """Return how often something is selected for a question: at most once a seed and hop (spec_lego §4).
+    """Return how often something is selected for a question: at most once a seed and hop.
 
     Where nothing is there to be selected from, nobody is asked.
 

@@ -1,4 +1,4 @@
-"""Links a question to the nodes that paths start from (spec_lego §1)."""
+"""Links a question to the nodes that paths start from."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Measures of answers and subgraphs by gold answers, after RoG's normaliser (spec_lego §9)."""
+"""Measures of answers and subgraphs by gold answers, after RoG's normaliser."""
 
 import re
 import string

@@ -1,4 +1,4 @@
-"""Scores of one question: paths and answers, by gold answers and by a model (spec_lego §9)."""
+"""Scores of one question: paths and answers, by gold answers and by a model (paper, Figures 3, 4)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Macro means of scores over the questions, by instance and number of hops (spec_lego §9)."""
+"""Macro means of scores over the questions, by instance and number of hops."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

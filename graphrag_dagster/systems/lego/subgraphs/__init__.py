@@ -1,1 +1,1 @@
-"""Subgraph extraction: which part of the graph a question is about (spec_lego §3, §8)."""
+"""Subgraph extraction: which part of the graph a question is about (paper, Table 1 and B.7)."""

@@ -1,4 +1,4 @@
-"""Approximate personalized PageRank: forward push, FORA and RBS (spec_lego §8).
+"""Approximate personalized PageRank: forward push, FORA and RBS (paper B.7).
 
 RBS looks for the PageRank of one *target*, seen from every node: it goes from the target against the edges,
 level by level; to a neighbour ``u`` of ``v`` goes ``d·r(v)/deg(u)`` of the residue, and where that is below

@@ -1,4 +1,4 @@
-"""A partition of the graph into communities, and the reports of those near to a question (spec_lego §8)."""
+"""A partition of the graph into communities, and the reports of those near to a question (paper B.7)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

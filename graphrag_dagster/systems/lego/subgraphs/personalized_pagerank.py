@@ -1,4 +1,4 @@
-"""Personalized PageRank to a requested accuracy (spec_lego §3).
+"""Personalized PageRank to a requested accuracy (SBE-PPR of the paper).
 
 ``π = (1 - d)·s + d·(Pᵀπ + dangling·s)``, where ``d`` is the probability of following an edge and ``s`` the
 seeds. What dead ends hold returns to the seeds, so that π is in proportion to the solution of

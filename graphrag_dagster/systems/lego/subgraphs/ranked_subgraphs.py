@@ -1,4 +1,4 @@
-"""Subgraphs of the highest ranked nodes: by random walk, in communities, or by vectors (spec_lego §3, §8)."""
+"""Subgraphs of the highest ranked nodes: by random walk, in communities, or by vectors (paper B.7)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence

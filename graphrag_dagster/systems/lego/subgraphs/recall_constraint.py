@@ -1,4 +1,4 @@
-"""Recall as a constraint: subgraphs no larger than the wanted share of answers takes (spec_lego §6)."""
+"""Recall as a constraint: subgraphs no larger than the wanted share of answers takes (paper B.5)."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

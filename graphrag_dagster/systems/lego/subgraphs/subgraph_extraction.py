@@ -1,4 +1,4 @@
-"""Subgraph extraction as the options say: by hops, walks, PageRank, communities or vectors (spec_lego §3)."""
+"""Subgraph extraction as the options say: by hops, walks, PageRank, communities or vectors."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

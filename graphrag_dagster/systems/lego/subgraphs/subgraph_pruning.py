@@ -1,4 +1,4 @@
-"""Pruning of a subgraph by relevance to the question: SAE-EEMs and SAE-LLMs (spec_lego §3)."""
+"""Pruning of a subgraph by relevance to the question: SAE-EEMs and SAE-LLMs (paper, Table 1)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias

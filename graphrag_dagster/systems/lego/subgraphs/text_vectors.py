@@ -1,4 +1,4 @@
-"""Vectors of many texts of a graph: made in batches, searched as a whole (spec_lego §8)."""
+"""Vectors of many texts of a graph: made in batches, searched as a whole (paper B.7)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

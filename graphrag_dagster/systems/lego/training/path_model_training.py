@@ -1,4 +1,4 @@
-"""Trains models on the question files of a corpus to recognise paths that answer (spec_lego §7)."""
+"""Trains models on the question files of a corpus to recognise paths that answer (paper B.6)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -86,7 +86,7 @@ def test_what_came_before_a_failure_is_kept(memory: Any) -> None:
 
 def test_a_failed_batch_gives_back_what_it_reserved(memory: Any) -> None:
     budget = Budget(max_tokens=10_000)
-    with ScriptedEndpoint(faults=[Fault(400, "no")]) as endpoint, pytest.raises(EndpointError):
+    with ScriptedEndpoint(faults=[Fault(404, "no")]) as endpoint, pytest.raises(EndpointError):
         memory.embedder(endpoint, memory.account(budget=budget)).embed(TEXTS)
     assert memory.reserved() == (0, 0)
 
@@ -125,4 +125,4 @@ def test_how_many_texts_an_endpoint_takes_is_remembered_beyond_the_process(memor
         bodies._known.clear()
         endpoint.reset()
         memory.embedder(endpoint).embed([f"{text}, again" for text in TEXTS])
-        assert max(len(one.body["input"]) for one in endpoint.requests) == 6
+        assert max(len(one.body["input"]) for one in endpoint.requests) == 5

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from graphrag_dagster.kernel.models.cache import leases
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask_typed
-from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted, ModelUse
 from graphrag_dagster.kernel.text import prompts
 from support.cache_user import CacheUser
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
@@ -191,47 +189,6 @@ def test_a_text_is_embedded_by_one_of_them(two: tuple[Any, Any]) -> None:
         assert set(sent.values()) == {1}
     assert (vectors[0][0] == vectors[1][10]).all()
     assert held(two[0].database) == 0
-
-
-@pytest.mark.long
-def test_a_budget_holds_for_all_processes_of_a_run_to_one_call(cache: str) -> None:
-    limit = 20 * 60
-    with ScriptedEndpoint(lambda _: REPLY, seconds=0.01) as endpoint:
-        # What nobody else asks for too: the rooms of the two compete.
-        users = [
-            CacheUser(cache, endpoint.url, 200, model={"namespace": name}, budget={"max_tokens": limit})
-            for name in ("one", "other")
-        ]
-        for user in users:
-            user.go()
-        assert [user.end()["exhausted"] for user in users] == [True, True]
-    database = Database(cache)
-    used = UsageLog(database).of_run("c", "r1")
-    # The most that a call might take: 12 tokens were seen at most, a template has 200, and 30 are its reply's.
-    assert limit - 300 < used.tokens <= limit
-    assert used.calls == len(endpoint.chats) == used.tokens // 20
-    database.close()
-
-
-def test_the_reservation_of_a_dead_process_ends_with_it(
-    two: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(leases, "LIFE", 0.6)
-    spendings = [memory.account(budget=Budget(max_tokens=100)).spending for memory in two]
-
-    async def reserve(number: int, tokens: int) -> None:
-        await asyncio.wait_for(spendings[number].reserve(Amount(tokens)), 10)
-
-    run_one(reserve(0, 80))
-    with pytest.raises(TimeoutError):
-        run_one(asyncio.wait_for(spendings[1].reserve(Amount(60)), 1.5))
-    # As if it had been killed: it is not seen any more.
-    two[0].database.presence._ended.set()
-    run_one(reserve(1, 60))
-    two[1].log.add(two[1].account().user, "t", "m", ModelUse(), lambda c: spendings[1].settle(c, Amount(60)))
-    spendings[1].on_settled()
-    with pytest.raises(BudgetExhausted):
-        run_one(reserve(1, 101))
 
 
 @pytest.mark.long

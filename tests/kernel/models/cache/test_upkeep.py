@@ -104,6 +104,10 @@ def test_everything_of_a_corpus_goes_and_others_stay(memory: Any) -> None:
         keep(memory, "common", User(corpus, "a", "r1"))
         finish(memory.account(corpus, "a", "r1"))
         Indexings(memory.database).note(corpus, Indexing("no model", 1, 1.0))
+    # As an earlier version left it.
+    memory.database.write(
+        lambda connection: connection.execute("create table reservations as select 'own-c' as corpus")
+    )
     assert memory.upkeep.prune("c", everything=True) == Pruned(replies=1, vectors=0, kept=0)
     assert kept(memory) == {"own-d", "common"}
     assert b"own-c" not in raw(memory.path)

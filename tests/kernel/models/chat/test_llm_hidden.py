@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -27,7 +26,6 @@ HIDDEN = [
     ("Let (a) be [b]; {c} `d`.\n</think>\n\nyes", "yes"),
     ("so it is 42. </think> The answer is 42.", "The answer is 42."),
     ("6 times 7 is\n42</think>\n42", "42"),
-    ("They ask about <think> tags (a [b] {c}).\nOk.\n</think>\n\nyes", "yes"),
     ("嗯，用户问的是码头。\n</think>\n\n码头", "码头"),
     ("first</think>\nsecond</think>\nyes", "yes"),
     ("<think>\n\n</think>\n\nyes", "yes"),
@@ -47,7 +45,6 @@ HIDDEN = [
     ("<|inner_prefix|>hm<|inner_suffix|>yes", "yes"),
     ("<unused94>thought\nhm<unused95>yes", "yes"),
     ("<|channel>thought\nhm\n<channel|>yes<turn|>", "yes"),
-    ("Here is my thought process:\nhm\nHere is my response:\nyes", "yes"),
     ("<think>hm</think>\n<answer>yes</answer>", "yes"),
     (
         "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>",
@@ -56,11 +53,6 @@ HIDDEN = [
     ("hm<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>", "yes"),
     ('<|channel|>final <|constrain|>json<|message|>{"a": 1}', '{"a": 1}'),
     ("<|start|>assistant<|channel|>commentary<|message|>hm<|end|>", ""),
-    ("analysisWe say yes.assistantfinalYes.", "Yes."),
-    ('analysisWe say so.assistantcommentaryHm.assistantfinal{"a": 1}', '{"a": 1}'),
-    ("analysis\nWe say yes.\nassistant\nfinal\nYes.", "Yes."),
-    ("We say yes.assistantfinalYes.", "Yes."),
-    ("analysisWe need to", ""),
     ("<|channel|>analysis<|message|>hm", ""),
     ("<think>never ends", ""),
     ("[THINK]never ends", ""),
@@ -104,7 +96,7 @@ def test_a_reply_that_speaks_of_a_mark_keeps_it(reply: str) -> None:
     assert not is_hidden(reply)
 
 
-def heard(reply: str, size: int, *, reasons: bool | None = None) -> tuple[str, str]:
+def heard(reply: str, size: int, *, reasons: bool = False) -> tuple[str, str]:
     """What is passed on of a reply in pieces, before its end and in all."""
     passed: list[str] = []
     shown = ShownReply(passed.append, reasons=reasons)
@@ -133,8 +125,6 @@ def test_reasoning_does_not_flash_by(reply: str, shown: str, size: int) -> None:
     [
         "<think>" + "hm, so what. " * 30 + "</think>\n\n",
         "[THINK]" + "x [y] " * 30 + "[/THINK]",
-        "Okay, the user asks about a trust. " * 9 + "\n</think>\n\n",
-        "analysisWe need to say it. " * 9 + "assistantfinal",
         "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>",
         "<|START_THINKING|>" + "hm " * 30 + "<|END_THINKING|><|START_RESPONSE|>",
         "",
@@ -172,21 +162,6 @@ def test_an_answer_may_begin_as_one_speaks(begin: str) -> None:
     assert heard(reply, 4)[0].startswith(reply[:40])
 
 
-def test_a_model_that_was_seen_to_answer_at_once_is_heard_at_once(
-    model_of: Callable[..., Any], monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(asking, "_reasons_unmarked", {})
-    reply = f"Okay, the user asks who owns it. {LONG}"
-    request = ChatRequest("global_reduce", (Message("user", "Who owns the quay?"),), 500)
-    with ScriptedEndpoint(lambda _: reply) as endpoint:
-        pieces: list[list[str]] = [[], []]
-        for passed in pieces:
-            read = partial(ask, model_of(endpoint), request, lambda text: (text, False))
-            run_one(read(prompts.load("retry"), listen=passed.append))
-    assert ["".join(passed) for passed in pieces] == [reply, reply]
-    assert (len(pieces[0]), len(pieces[1]) > 3) == (1, True)
-
-
 @given(st.text(max_size=200), st.integers(1, 9))
 def test_of_any_text_no_more_is_heard_than_there_is(text: str, size: int) -> None:
     assert len(heard(text, size)[1]) <= 2 * len(text)
@@ -213,7 +188,7 @@ def test_marks_without_number_take_no_time(piece: str) -> None:
 
 
 def test_an_answer_is_shown_without_its_reasoning(model_of: Callable[..., Any], monkeypatch: Any) -> None:
-    monkeypatch.setattr(asking, "_reasons_unmarked", {})
+    monkeypatch.setattr(asking, "_reason_unmarked", set())
     thought = f"Quays, quays. {'Hm. ' * 20}\n</think>\n\n{LONG}"
     request = ChatRequest("global_reduce", (Message("user", "Who owns the quay?"),), 500)
     with ScriptedEndpoint(lambda _: thought) as endpoint:

@@ -1,4 +1,5 @@
 import asyncio
+import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,9 +19,11 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     read_typed,
     visible_text,
 )
+from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask, ask_typed
+from graphrag_dagster.kernel.models.endpoint.request_bodies import strict_schema_text
 from graphrag_dagster.kernel.text import prompts
-from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
+from graphrag_dagster.systems.graphrag.llm.summarization import ReportShape
 
 
 class Thing(BaseModel):
@@ -214,14 +217,14 @@ DRESSED = [
 
 @pytest.mark.parametrize("reply", DRESSED)
 def test_a_report_that_is_cut_anywhere_is_no_report(reply: str) -> None:
-    assert len(read_typed(visible_text(reply), ReportReply)[0].findings) == 2
+    assert len(read_typed(visible_text(reply), ReportShape)[0].findings) == 2
     for end in range(len(reply)):
         with pytest.raises(NotUsable):
-            read_typed(visible_text(reply[:end]), ReportReply)
+            read_typed(visible_text(reply[:end]), ReportShape)
     if "```" not in reply:
         for begin in range(1, len(reply)):
             with pytest.raises(NotUsable):
-                read_typed(visible_text(reply[begin:]), ReportReply)
+                read_typed(visible_text(reply[begin:]), ReportShape)
 
 
 @pytest.mark.parametrize("length", [100_001, 3_000_000])
@@ -300,3 +303,23 @@ def test_it_works_inside_a_running_loop() -> None:
 def test_the_first_error_ends_the_run() -> None:
     with pytest.raises(ValueError, match="99"):
         _run([1, 99, 2, 3])
+
+
+def test_what_is_tolerated_of_a_reply_is_no_part_of_its_schema() -> None:
+    """A cached reply is found by the schema; one of 0.1.0 by the schema with its docstrings."""
+    hashes = [
+        hashlib.sha256(text(ReportShape).encode()).hexdigest()[:16]
+        for text in (strict_schema_text, schema_text)
+    ]
+    assert hashes == ["881012528db028ad", "0345e87c03808372"]
+    other = {
+        "Title": "T",
+        "Executive Summary": "S",
+        "impact-severity-rating": "7 of 10",
+        "rating_explanation": None,
+        "detailed_findings": ["Ships left. They came back."],
+        "mood": "good",
+    }
+    report, repaired = read_typed(json.dumps(other), ReportShape)
+    assert (report.summary, report.rating, report.rating_explanation, repaired) == ("S", 7.0, "", False)
+    assert report.findings[0].summary == "Ships left."

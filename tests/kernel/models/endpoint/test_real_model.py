@@ -7,7 +7,6 @@ from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
@@ -15,6 +14,7 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
+from graphrag_dagster.systems.graphrag.llm.summarization import DescriptionShape
 from support.llama_server import LlamaServer, llama_server
 
 __all__ = ["llama_server"]

@@ -5,10 +5,12 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import polars as pl
 import pytest
 
 from graphrag_dagster import Filters, Index
@@ -81,6 +83,34 @@ def test_a_refusal_shows_the_nearest_passage_and_the_filters(index: Index) -> No
     assert "Dockers" in answer.nearest.evidence.quotation
     assert f"{answer.nearest.evidence.told.location}: “{answer.nearest.evidence.quotation}”" in answer.text
     assert json.loads(json.dumps(answer.to_dict()))["nearest"]["evidence"]["path"].startswith("news/")
+
+
+def test_a_notebook_shows_an_answer_with_its_sources(index: Index) -> None:
+    answer = index.ask(QUESTION, method="basic")
+    shown = answer._repr_markdown_().split("\n\n")
+    assert shown[0] == f"*{answer.heading}*"
+    assert shown[-1].startswith("1. news/strike.md, characters ")
+    assert FACT in shown[-1].replace("\\", "")
+    (hostile,) = (replace(one, evidence=None, title="[x](http://e)\n<b>") for one in answer.sources[:1])
+    shown = replace(answer, sources=(hostile,))._repr_markdown_()
+    assert shown.endswith("1. \\[x\\]\\(http://e\\) \\<b\\>")
+
+
+def test_sql_gives_a_frame_of_the_snapshot(index: Index) -> None:
+    query = "select title, [1, 2] as l, {'a': 1} as s, current_date as d, null as n from corpus.documents"
+    frame = index.sql(query)
+    assert frame.schema["l"] == pl.List(pl.Int64)
+    assert (len(frame), frame["s"][0], frame["n"].null_count()) == (4, {"a": 1}, 4)
+    assert index.sql("select 1 as a where false").columns == ["a"]
+    for refused in (
+        "delete from corpus.documents",
+        "select * from read_csv('/etc/passwd')",
+        "select nofun()",
+    ):
+        with pytest.raises(QuestionError):
+            index.sql(refused)
+    with pytest.raises(QuestionError, match="was stopped; ask for less$"):
+        index.sql("select count(*) from range(100000000) a, range(1000000) b", seconds=0.5)
 
 
 def test_auto_says_why(index: Index) -> None:

@@ -218,12 +218,13 @@ def test_a_useless_model_leaves_a_quarantined_unit(
     [aside] = unit.quarantined
     assert (aside.kind, aside.raw, aside.round) == ("reply", reply.text, 0)
     assert TEXT in (aside.prompt or "")
-    assert (unit.usage.calls, unit.entities) == (4, ())
+    assert (unit.usage.calls, unit.entities) == (2 if reason == "cut off" else 4, ())
     limits: dict[str, list[int]] = {}
     for chat in endpoint.chats:
         limits.setdefault(chat.messages[1]["content"], []).append(chat.body["max_tokens"])
-    expected = [4000, 8000, 8000, 8000] if reason == "cut off" else [4000, 4000, 4000, 8000]
-    assert list(limits.values()) == [expected] * (3 if reason == "cut off" else 1)
+    halves = [[4000, 8000, 8000, 8000]] * 2
+    expected = [[4000, 8000], *halves] if reason == "cut off" else [[4000, 4000, 4000, 8000]]
+    assert list(limits.values()) == expected
 
 
 def test_empty_is_not_quarantined(model_of: Callable[..., Any]) -> None:
@@ -375,57 +376,16 @@ def test_the_default_script_answers_extraction(model_of: Callable[..., Any], rep
     assert (unit.state, unit.quarantined) == ("extracted", ())
 
 
-def going_round(replies: str) -> Scripted:
-    """A first reply that goes round in its entities until its limit."""
+@pytest.mark.parametrize("replies", ["json_schema", "tuples"])
+def test_what_came_before_a_reply_goes_round_is_kept(model_of: Callable[..., Any], replies: str) -> None:
     rows = {
         "json_schema": '{"name": "Bethia Mouat", "type": "PERSON", "description": "She runs the trust."}',
         "tuples": '("entity"<|>Bethia Mouat<|>PERSON<|>She runs the trust.)',
     }
     begun, between = ('{"entities": [', ", ") if replies == "json_schema" else ("", "\n##\n")
-    return Scripted(begun + between.join([rows[replies]] * 40), "length")
-
-
-ONE_RELATIONSHIP = {
-    "json_schema": json.dumps(
-        {"relationships": json.loads(graph("Bethia Mouat", "Harbour Trust"))["relationships"]}
-    ),
-    "tuples": '("relationship"<|>Bethia Mouat<|>Harbour Trust<|>They met.<|>5)<|COMPLETE|>',
-}
-
-
-@pytest.mark.parametrize("replies", ["json_schema", "tuples"])
-@pytest.mark.parametrize("labelled", [False, True])
-def test_relationships_are_asked_for_where_the_entities_go_round(
-    model_of: Callable[..., Any], replies: str, labelled: bool
-) -> None:
-    asks = prompts.load("glean_relationships").text
-
-    def answer(body: dict[str, Any]) -> Scripted | str:
-        last = body["messages"][-1]["content"]
-        return ONE_RELATIONSHIP[replies] if last == asks else going_round(replies)
-
-    with ScriptedEndpoint(answer) as endpoint:
-        [unit] = extract(model_of(endpoint), replies=replies, relation_labels=labelled)
-    assert [one.name for one in unit.entities] == ["BETHIA MOUAT"]
-    assert [(one.source, one.target, one.round) for one in unit.relationships] == [
-        ("BETHIA MOUAT", "HARBOUR TRUST", 1)
-    ]
-    assert (unit.state, len(endpoint.chats)) == ("repaired", 2)
+    looping = Scripted(begun + between.join([rows[replies]] * 40), "length")
+    with ScriptedEndpoint(lambda _: looping) as endpoint:
+        [unit] = extract(model_of(endpoint), replies=replies)
+    assert ([one.name for one in unit.entities], unit.state) == (["BETHIA MOUAT"], "repaired")
+    assert len(endpoint.chats) == 1
     assert "repeated itself" in (unit.reason or "")
-    assert "its relationships were asked for on their own" in (unit.reason or "")
-    last = endpoint.chats[-1].body
-    if replies == "json_schema":
-        assert list(last["response_format"]["json_schema"]["schema"]["properties"]) == ["relationships"]
-    assert [one["role"] for one in last["messages"]] == ["system", "user", "assistant", "user"]
-    assert last["messages"][2]["content"].count("Bethia Mouat") == 1
-
-
-def test_relationships_that_cannot_be_used_leave_the_entities(model_of: Callable[..., Any]) -> None:
-    def answer(body: dict[str, Any]) -> Scripted | str:
-        first = len(body["messages"]) == 2
-        return going_round("json_schema") if first else "There are none that I could name."
-
-    with ScriptedEndpoint(answer) as endpoint:
-        [unit] = extract(model_of(endpoint), gleaning_rounds=1)
-    assert (len(unit.entities), len(unit.relationships), unit.state) == (1, 0, "repaired")
-    assert "gleaning 1 was lost" in (unit.reason or "")

@@ -7,7 +7,7 @@ from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.kernel.models.chat.reply_parsing import read_typed, visible_text
 from graphrag_dagster.systems.graphrag.llm.extraction_records import BadRecord, make_entity, make_relationship
 from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples
-from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
+from graphrag_dagster.systems.graphrag.llm.summarization import ReportShape
 
 FILES = {"mock_cache.json": (84, 1174, 101), "llm_cache_shua-chen.json": (84, 1209, 73)}
 
@@ -27,6 +27,6 @@ def test_recorded_replies_of_real_models_lose_nothing(shared_data: Path, name: s
         except BadRecord as problem:  # pragma: no cover
             pytest.fail(f"{record.raw}: {problem}")
         assert made.description
-    reports = [read_typed(reply, ReportReply) for reply in replies if '"findings"' in reply]
+    reports = [read_typed(reply, ReportShape) for reply in replies if '"findings"' in reply]
     assert (len(extractions), records, len(reports)) == FILES[name]
     assert quarantined == 0

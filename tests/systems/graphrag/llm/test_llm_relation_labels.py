@@ -105,9 +105,6 @@ def as_json(**fields: object) -> str:
         ("tuples", '("relationship"<|>Sorrel root<|>Thrips<|>slows<|>It slows.<|>3)', "slows", "It slows.", 0),
         ("tuples", '("relationship"<|>Sorrel root<|>Thrips<|>It slows.<|>3)', "related_to", "It slows.", 1),
         ("tuples", '("relationship"<|>Sorrel root<|>Thrips<|>--<|>It slows.<|>3)', "related_to", "It slows.", 1),
-        ("tuples", '(Sorrel root<|>Thrips<|>slows<|>It slows.<|>3)', "slows", "It slows.", 1),
-        ("tuples", '(Sorrel root<|>Thrips<|>It slows.<|>3)', "related_to", "It slows.", 1),
-        ("tuples", '("relationship"<|>Sorrel root<|>Thrips<|>slows<|>It<|>slows.<|>3)', "slows", "It slows.", 1),
     ],
 )  # fmt: skip
 def test_labels_are_read_or_mended(

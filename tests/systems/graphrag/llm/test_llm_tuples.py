@@ -42,34 +42,39 @@ def test_clean_records_need_no_mending() -> None:
             "entity",
             ("A B", "geo", 'Said to be ""near"".'),
         ),
-        ('"entity"<|>A<|>GEO<|>A place', "entity", ("A", "GEO", "A place")),
-        ("entity<|>A<|>GEO<|>A place", "entity", ("A", "GEO", "A place")),
         ('("Entity"<|>A<|>GEO<|>A place)', "entity", ("A", "GEO", "A place")),
-        (
-            '("entity"{tuple_delimiter}A{tuple_delimiter}GEO{tuple_delimiter}A place)',
-            "entity",
-            ("A", "GEO", "A place"),
-        ),
         ("(“entity”<|>“A”<|>“GEO”<|>“A place”)", "entity", ("A", "GEO", "A place")),
-        ('("entity", "A", "GEO", "A place, far away")', "entity", ("A", "GEO", "A place, far away")),
-        ('("entity"<|>A<|>GEO<|>A place<|>7)', "entity", ("A", "GEO", "A place")),
-        ('("entity"<|>A<|>GEO<|>A place<|>by the sea)', "entity", ("A", "GEO", "A place by the sea")),
-        ('("entity"<|>A<|>A place of some importance)', "entity", ("A", "", "A place of some importance")),
-        ('("entity"<|>A<|>GEO)', "entity", ("A", "GEO", "")),
         ('("entity"\n<|>A\n<|>GEO\n<|>A place)', "entity", ("A", "GEO", "A place")),
-        ("(A<|>GEO<|>A place)", "entity", ("A", "GEO", "A place")),
         ('("relation"<|>A<|>B<|>Next to<|>9)', "relationship", ("A", "B", "Next to", "9")),
-        ('("relationship"<|>A<|>B<|>Next to)', "relationship", ("A", "B", "Next to", "")),
         ('("relationship"<|>A<|>B<|>"Next to"|>9)', "relationship", ("A", "B", "Next to", "9")),
         ('("relationship"<|>A<|>B<|>"Next to"</|>9)', "relationship", ("A", "B", "Next to", "9")),
         ('("relationship"<|>A<|>B<|>Next to<|>high)', "relationship", ("A", "B", "Next to", "high")),
-        ('("relationship"<|>A<|>B<|>near<|>Next to<|>9)', "relationship", ("A", "B", "near Next to", "9")),
-        ("(A<|>B<|>Next to<|>9)", "relationship", ("A", "B", "Next to", "9")),
     ],
 )
-def test_noisy_records_are_read(noisy: str, kind: str, expected: tuple[object, ...]) -> None:
+def test_what_real_models_write_otherwise_is_read(
+    noisy: str, kind: str, expected: tuple[object, ...]
+) -> None:
     assert fields(noisy, kind) == [expected]
     assert parse_tuples(noisy).quarantined == []
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ('"entity"<|>A<|>GEO<|>A place', "it begins with no tag of a record"),
+        ("(A<|>GEO<|>A place)", "it begins with no tag of a record"),
+        ('("place"<|>A<|>GEO<|>A place)', "it begins with no tag of a record"),
+        ('("entity"<|>A<|>GEO<|>A place', "the record is not closed by a parenthesis"),
+        ('("entity"<|>A<|>GEO<|>A place<|>7)', "it has 4 fields, not the 3 of an entity"),
+        ('("entity"<|>A<|>GEO)', "it has 2 fields, not the 3 of an entity"),
+        ('("relationship"<|>A<|>B<|>Next to)', "it has 3 fields, not the 4 of a relationship"),
+        ('("claim"<|>A<|>B)', "it has 2 fields, not the 8 of a claim"),
+    ],
+)
+def test_a_record_of_another_shape_is_quarantined_whole(other: str, reason: str) -> None:
+    parsed = parse_tuples(f"{other}\n{CLEAN}" if other.endswith(")") else f"{other}<|COMPLETE|>{CLEAN}")
+    assert parsed.quarantined == [(other, reason)]
+    assert len(parsed.records) == 3
 
 
 @pytest.mark.parametrize(
@@ -79,7 +84,6 @@ def test_noisy_records_are_read(noisy: str, kind: str, expected: tuple[object, .
         CLEAN.replace("\n##\n", "##\n## \n"),
         CLEAN.replace("\n##\n", "\n"),
         CLEAN.replace("\n##\n", " "),
-        CLEAN.replace("\n##\n", "{record_delimiter}"),
         CLEAN.replace("\n##\n", "\n\n**More:**\n\n1. "),
         f"```\n{CLEAN}\n```",
         f"Here are the records:\n\n{CLEAN}\n\nI hope this helps!",
@@ -119,11 +123,12 @@ def test_a_reply_that_is_cut_anywhere_loses_nothing_in_silence() -> None:
         ('("entity"<|>A<|>GEO<|>x\n<|COMPLETE|>', False),
         ('("entity"<|>A<|>GEO<|>x)', False),
         ('("entity"<|>A<|>GEO<|>x)\nThese are all.', False),
-        ('("entity"<|>A<|>GEO<|>x\n##\n("entity"<|>B<|>GEO<|>y', False),
+        ('("entity"<|>A<|>GEO<|>x)\n2. ("enti', True),
+        ('("entity"<|>A<|>GEO<|>x\n##\n("entity"<|>B<|>GEO<|>y', True),
         ("entity<|>A<|>GEO<|>x", False),
     ],
 )
-def test_a_last_record_without_its_end_is_cut_off_unless_none_has_one(reply: str, cut: bool) -> None:
+def test_a_last_record_without_its_end_is_cut_off(reply: str, cut: bool) -> None:
     assert parse_tuples(reply).cut is cut
 
 
@@ -133,28 +138,16 @@ def test_the_end_mark_of_a_turn_does_not_swallow_the_first_record_of_the_next() 
     assert fields(glued, "relationship") == fields(CLEAN, "relationship") * 2
 
 
-def test_what_cannot_be_used_is_kept_with_its_reason() -> None:
-    parsed = parse_tuples('("entity"<|>ALONE)##(A<|>B<|>C<|>D<|>E<|>F)##("claim"<|>A<|>B)')
-    assert [raw for raw, _ in parsed.quarantined] == [
-        '("entity"<|>ALONE)',
-        "(A<|>B<|>C<|>D<|>E<|>F)",
-        '("claim"<|>A<|>B)',
-    ]
-    assert all(reason for _, reason in parsed.quarantined)
-
-
 def test_words_without_any_field_are_noise() -> None:
     parsed = parse_tuples("I am sorry, I cannot do that.")
     assert (parsed.records, parsed.noise, parsed.complete) == ([], ["I am sorry, I cannot do that."], False)
 
 
-def test_claims_come_with_and_without_a_tag() -> None:
+def test_claims_are_read() -> None:
     body = "ACME<|>NONE<|>FINE<|>TRUE<|>2019<|>NONE<|>Acme was fined<|>It was fined."
-    for reply in (f'("claim"<|>{body})', f"({body})"):
-        parsed = parse_tuples(reply, claims=True)
-        (claim,) = parsed.records
-        assert claim.fields.values["description"] == "Acme was fined"
-        assert claim.fields.values["quotes"] == ["It was fined."]
+    (claim,) = parse_tuples(f'("claim"<|>{body})').records
+    assert claim.fields.values["description"] == "Acme was fined"
+    assert claim.fields.values["quotes"] == "It was fined."
 
 
 FIELD_TEXT = st.text(st.sampled_from("abcXYZ äß.,'()#-0189\"\n"), min_size=1, max_size=20)

@@ -50,7 +50,7 @@ def attempts(endpoint: ScriptedEndpoint) -> list[tuple[int, int]]:
 
 
 @FORMS
-@pytest.mark.parametrize("bad", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("bad", [0, 1, 2, 3])
 def test_the_rungs_come_in_their_order(model_of: Callable[..., Any], form: str, bad: int) -> None:
     replies = [f"Nothing of use, number {n}." for n in range(bad)]
     with ScriptedEndpoint(answers(*replies, GOOD[form])) as endpoint:
@@ -58,17 +58,17 @@ def test_the_rungs_come_in_their_order(model_of: Callable[..., Any], form: str, 
     assert (
         attempts(endpoint)
         == [
-            *[(2, 4000)] * 3,
+            *[(2, 4000)] * 2,
             (4, 4000),
             (2, 8000),
         ][: bad + 1]
     )
     assert (unit.state, unit.usage.calls) == ("extracted", 1)
-    for chat in (*endpoint.chats[1:3], *endpoint.chats[4:]):
+    for chat in (*endpoint.chats[1:2], *endpoint.chats[3:]):
         assert chat.messages == endpoint.chats[0].messages
-    for chat in endpoint.chats[3:4]:
+    for chat in endpoint.chats[2:3]:
         assert chat.messages[:2] == endpoint.chats[0].messages
-        assert chat.messages[2] == {"role": "assistant", "content": "Nothing of use, number 2."}
+        assert chat.messages[2] == {"role": "assistant", "content": "Nothing of use, number 1."}
         assert "holds no" in chat.last
 
 
@@ -192,7 +192,7 @@ def test_a_text_that_names_much_has_a_higher_limit(model_of: Callable[..., Any])
 
 
 def test_a_limit_that_reasoning_uses_up_is_raised_at_once(model_of: Callable[..., Any]) -> None:
-    thought = "<think>" + "hm " * 1500 + "</think>" + GOOD["json_schema"]
+    thought = f"<think>{' '.join(map(str, range(900)))}</think>{GOOD['json_schema']}"
     with ScriptedEndpoint(lambda _: thought, obey_limit=True) as endpoint:
         unit = extract(model_of(endpoint), max_output_tokens=500)
     assert [limit for _, limit in attempts(endpoint)] == [500, 2000]

@@ -23,12 +23,12 @@ export function impactView(impact, corpus) {
     ),
     impactList("Entities that would be mentioned less often", impact.entities.filter(stays), (row) => [
       entityLink(row, corpus),
-      element("span", { class: "muted" }, ` text units ${row.frequency} → ${row.frequency_after}`),
+      element("span", { class: "muted" }, ` text units ${row.text_units} → ${row.text_units_after}`),
     ]),
     impactList("Relationships that would be removed", impact.relationships.filter(goes), relationshipEnds),
-    impactList("Relationships that would become weaker", impact.relationships.filter(stays), (row) => [
+    impactList("Relationships that would be stated less often", impact.relationships.filter(stays), (row) => [
       relationshipEnds(row),
-      element("span", { class: "muted" }, ` weight ${number(row.weight)} → ${number(row.weight_after)}`),
+      element("span", { class: "muted" }, ` text units ${row.text_units} → ${row.text_units_after}`),
     ]),
     impactList("Claims", impact.claims, (row) => [
       element("bdi", {}, row.description),
@@ -84,7 +84,7 @@ function impactSentences({ counts, totals, copies }) {
     ],
     [
       many("relationships_less"),
-      `${counted(many("relationships_less"), "relationship")} would become weaker.`,
+      `${counted(many("relationships_less"), "relationship")} would be stated less often.`,
     ],
     [
       many("claims_gone"),
