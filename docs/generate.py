@@ -37,8 +37,8 @@ def data_dictionary() -> str:
     """Every table with its columns, key and meaning."""
     parts = [
         "# Tables",
-        "Made from `graphrag_dagster/kernel/tables/` by `make docs`. Each corpus has a DuckDB file of its own; asset "
-        "`schema/table` is the table `schema.table`. Every table begins with the column `corpus`.",
+        "Made from `graphrag_dagster/kernel/tables/` by `make docs`. Each corpus has a DuckDB file of its own. An asset "
+        "shows the name of its table. Every table begins with the column `corpus`.",
     ]
     for group in dict.fromkeys(table.group for table in all_tables()):
         parts.append(f"## {group}")
@@ -97,6 +97,8 @@ def settings_reference() -> str:
         "| `DAGSTER_HOME` | the Dagster instance | `.dagster_home` in the home |",
         "| `GRAPHRAG_DAGSTER_CACHE` | the LLM cache: a file, or `postgresql://user@host/database` | `cache/replies.sqlite` in the home |",
         "| `GRAPHRAG_DAGSTER_EXECUTOR` | `in_process`, `multiprocess`, `ray` or `k8s` | `in_process` |",
+        "| `GRAPHRAG_DAGSTER_RESEARCH` | `true`: evaluation, studies and paths are assets and jobs too | `false` |",
+        "| `GRAPHRAG_DAGSTER_PREVIEWS` | `true`: five rows of each table in Dagster, until its history is deleted | `false` |",
         "| `OPENAI_BASE_URL` | model endpoint where the corpus names none | OpenAI's |",
         "| `OPENAI_API_KEY` | its key, or the variable that `model.api_key_variable` names | none |",
         "",
@@ -182,8 +184,11 @@ _NAMES_BEGIN, _NAMES_END = "<!-- made by docs/generate.py -->", "<!-- end -->"
 
 def project_page() -> str:
     """The page on projects, in which the names that the component adds are those of the definitions."""
-    from graphrag_dagster.definitions import defs
+    from graphrag_dagster.component import compose
     from graphrag_dagster.resources.dagster_keys import CORPUS
+
+    defs, alone = compose(research=True), compose()
+    index = {job.name for job in alone.jobs or ()}
 
     def listed(names: Iterable[str]) -> str:
         return ", ".join(f"`{name}`" for name in names)
@@ -193,7 +198,8 @@ def project_page() -> str:
     }
     rows = {
         "assets": "those of the [tables](../reference/tables.md), each with one check, `valid`",
-        "jobs": listed(job.name for job in defs.jobs or ()),
+        "jobs": listed(job.name for job in alone.jobs or ()),
+        "jobs with `research`": listed(job.name for job in defs.jobs or () if job.name not in index),
         "sensors": listed(sensor.name for sensor in defs.sensors or ()),
         "schedules": listed(schedule.name for schedule in defs.schedules or ()),
         "resources": listed(sorted(defs.resources or ())),

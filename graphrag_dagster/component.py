@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dagster import (
-    AssetsDefinition,
     AssetSpec,
     Component,
     ComponentLoadContext,
@@ -27,9 +26,7 @@ from dagster import (
 )
 from pydantic import BaseModel, Field
 
-from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.storage.home import HomeFolders, cache_location
-from graphrag_dagster.resources.dagster_keys import IO_MANAGER, resource_key
 from graphrag_dagster.resources.executors import DEFAULT, ExecutorName, executor_named
 
 
@@ -54,6 +51,10 @@ class GraphRagScaffolder(Scaffolder[ScaffoldParams]):
             return
         lines = [f"type: {request.type_name}", "", "attributes:", *_commented(request.params.model_dump())]
         (request.target_path / "defs.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+#: Owners of the assets where nobody else is named.
+OWNERS = ["team:graphrag"]
 
 
 @scaffold_with(GraphRagScaffolder)
@@ -102,12 +103,24 @@ class GraphRagComponent(Component, Model, Resolvable):
         DEFAULT, description="Where the steps of the jobs are carried out", examples=["multiprocess"]
     )
     owners: list[str] = Field(
-        [],
+        OWNERS,
         description="Owners of every asset: addresses, or teams",
         examples=[["team:search", "ada@example.org"]],
     )
     group_prefix: str = Field(
         "", description="Before the name of every asset group, e.g. graphrag_", examples=["graphrag_"]
+    )
+
+    research: bool = Field(
+        False,
+        description="Whether evaluation, studies and paths are assets and jobs too; each asks a model much",
+        examples=[True],
+    )
+    previews: bool = Field(
+        False,
+        description="Whether five rows of each table are shown in Dagster; they stay in its history until "
+        "graphrag-dagster delete --history",
+        examples=[True],
     )
 
     @classmethod
@@ -138,6 +151,8 @@ class GraphRagComponent(Component, Model, Resolvable):
             executor=executor_named(self.executor),
             owners=self.owners,
             group_prefix=self.group_prefix,
+            research=self.research,
+            previews=self.previews,
         )
 
     def _places(self, project: Path) -> HomeFolders:
@@ -156,8 +171,10 @@ def compose(
     max_tokens: int | None = None,
     max_usd: float | None = None,
     executor: ExecutorDefinition | None = None,
-    owners: Sequence[str] = (),
+    owners: Sequence[str] = OWNERS,
     group_prefix: str = "",
+    research: bool = False,
+    previews: bool = False,
 ) -> Definitions:
     """Return the definitions of the pipeline, for use alone or merged with others.
 
@@ -168,60 +185,27 @@ def compose(
         executor: executor of the jobs; default: that of the merged definitions.
         owners: owners of every asset, in Dagster's format.
         group_prefix: prefix of every asset group's name.
+        research: whether evaluation, studies and paths are assets and jobs, beside the index.
+        previews: whether five rows of each table are recorded in Dagster.
     """
     # Imported here because Dagster loads this module to list its components.
-    from graphrag_dagster.assets.step_assets import jobs
-    from graphrag_dagster.automation.freshness import FRESHNESS_JOB, fresh, morning
-    from graphrag_dagster.automation.sensors import SCHEDULES, SENSORS
-    from graphrag_dagster.resources.configurable import (
-        CorpusStoreResource,
-        LanguageResource,
-        LLMCacheResource,
-        SnapshotsResource,
-        WarehouseResource,
-        configurable,
-    )
-    from graphrag_dagster.resources.io_manager import WarehouseIOManager
+    from graphrag_dagster.assets.step_assets import assets, jobs, of_the_index, shown_steps
+    from graphrag_dagster.automation.sensors import SCHEDULES, sensors
+    from graphrag_dagster.resources.configurable import all_settings, configured_resources
 
     where = places or HomeFolders()
-    corpora = CorpusStoreResource(root=where.corpora)
-    warehouse = WarehouseResource(path=where.warehouse, published=where.published)
-    memory = LLMCacheResource(file=where.memory)
-    resources = {
-        resource_key("corpora"): corpora,
-        resource_key("warehouse"): warehouse,
-        resource_key("memory"): memory,
-        resource_key("duckdb"): SnapshotsResource(warehouse=warehouse),
-        **{
-            resource_key(key): configurable(load_target(kind)).configure_at_launch()
-            for system in systems().values()
-            for key, kind in system.resources.items()
-        },
-        resource_key("language"): LanguageResource.configure_at_launch(
-            max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
-        ),
-        IO_MANAGER: WarehouseIOManager(warehouse=warehouse),
-    }
-    return Definitions(
-        assets=_described(owners, group_prefix),
-        asset_checks=[fresh],
-        jobs=[*jobs(executor), FRESHNESS_JOB],
-        schedules=[*SCHEDULES, morning],
-        sensors=SENSORS,
-        resources=resources,
-    )
-
-
-def _described(owners: Sequence[str], group_prefix: str) -> Sequence[AssetsDefinition]:
-    from graphrag_dagster.assets.step_assets import ASSETS
-
-    if not (owners or group_prefix):
-        return ASSETS
+    shown = shown_steps(all_settings(where), research=research)
 
     def described(spec: AssetSpec) -> AssetSpec:
         return spec.replace_attributes(owners=list(owners), group_name=f"{group_prefix}{spec.group_name}")
 
-    return [definition.map_asset_specs(described) for definition in ASSETS]
+    return Definitions(
+        assets=[one.map_asset_specs(described) for one in assets(shown, previews=previews)],
+        jobs=jobs(shown, executor),
+        schedules=SCHEDULES,
+        sensors=sensors(of_the_index(shown)),
+        resources=configured_resources(where, max_tokens=max_tokens, max_usd=max_usd),
+    )
 
 
 def _commented(given: dict[str, Any]) -> Iterator[str]:

@@ -9,20 +9,25 @@ from dagster import (
     AssetCheckResult,
     AssetCheckSeverity,
     AssetCheckSpec,
-    AssetKey,
-    MetadataValue,
     PreviewWarning,
 )
 
-from graphrag_dagster.kernel.common.printable import printable
 from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, rules, violations
 from graphrag_dagster.kernel.tables.table_declaration import Table
-from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 
 #: Name of the check that each asset has.
 NAME = "valid"
-_MOST_SHOWN = 20
 _DECLARED = "Keys are unique, required values are not null, every reference resolves"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a table: in words, which may quote it, and the rule that it breaks."""
+
+    text: str
+    rule: str
+    blocking: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class AssetCheck:
     @property
     def key(self) -> AssetCheckKey:
         """The check's key in Dagster."""
-        return AssetCheckKey(AssetKey(self.table.asset_key), NAME)
+        return AssetCheckKey(asset_key(self.table), NAME)
 
     def spec(self) -> AssetCheckSpec:
         """Return the check's specification for Dagster."""
@@ -43,29 +48,37 @@ class AssetCheck:
         return _spec(self.key, ". ".join([_DECLARED, *descriptions]), blocking=True)
 
     def result(self, place: CheckedPlace) -> AssetCheckResult:
-        """Run the check; violations of non-blocking rules alone are a warning."""
-        results = [
-            result for table in (self.table, *self.side_tables) for result in self._problems(table, place)
-        ]
-        problems = [problem for problem, _ in results]
-        shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
-        blocks = any(blocking for _, blocking in results)
+        """Run the check; violations of non-blocking rules alone are a warning.
+
+        What is wrong may quote the corpus, so Dagster is told how often and against which rules.
+        """
+        problems = self.problems(place)
+        rules_broken = ". ".join(dict.fromkeys(problem.rule for problem in problems))
+        blocks = any(problem.blocking for problem in problems)
         return AssetCheckResult(
             check_name=NAME,
             asset_key=self.key.asset_key,
             passed=not problems,
             severity=AssetCheckSeverity.ERROR if blocks else AssetCheckSeverity.WARN,
-            metadata={"count": len(problems), "problems": MetadataValue.text(printable(shown))},
+            description=rules_broken or None,
+            metadata={"problems": len(problems)},
         )
 
-    def _problems(self, table: Table, place: CheckedPlace) -> Iterator[tuple[str, bool]]:
+    def problems(self, place: CheckedPlace) -> list[Problem]:
+        """Return all that is wrong; what stops a run comes first."""
+        return [
+            problem for table in (self.table, *self.side_tables) for problem in self._problems(table, place)
+        ]
+
+    def _problems(self, table: Table, place: CheckedPlace) -> Iterator[Problem]:
         where = "" if table == self.table else f"{table.full_name}: "
         if place.reader.counts([table])[table]:
-            yield from ((f"{where}{problem}", True) for problem in violations(place.reader, table))
+            for problem in violations(place.reader, table):
+                yield Problem(f"{where}{problem}", f"{where}{problem}", blocking=True)
         for rule in rules():
             if rule.table == table:
-                # Problems that stop the run come first.
-                yield from ((f"{where}{problem}", rule.blocking) for problem in rule.problems(place))
+                for problem in rule.problems(place):
+                    yield Problem(f"{where}{problem}", rule.description, blocking=rule.blocking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,7 @@ class BoundsCheck:
     @property
     def key(self) -> AssetCheckKey:
         """The check's key in Dagster."""
-        return AssetCheckKey(AssetKey(self.rule.table.asset_key), self.rule.name)
+        return AssetCheckKey(asset_key(self.rule.table), self.rule.name)
 
     def spec(self) -> AssetCheckSpec:
         """Return the check's specification for Dagster."""

@@ -7,6 +7,7 @@ from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterE
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.resources.dagster_keys import asset_key
 
 _CODE_VERSION = "dagster/code_version"
 
@@ -14,7 +15,7 @@ _CODE_VERSION = "dagster/code_version"
 def code_of_tables(
     instance: DagsterInstance, run_id: str, warehouse: Warehouse, corpus: str, assets: Collection[Table]
 ) -> dict[str, str]:
-    """Return the code version that last made each table of a corpus, by asset key.
+    """Return the code version that last made each table of a corpus, by ``schema/table``.
 
     Args:
         instance: the Dagster instance with the records.
@@ -33,11 +34,11 @@ def code_of_tables(
     for table in existing:
         # The tables of a group share one version.
         if table in assets and table.group not in versions:
-            key = AssetKey(table.asset_key)
+            key = asset_key(table)
             event = latest.get(str(key.path)) or _last(instance, key, corpus)
             if event and (version := (event.tags or {}).get(_CODE_VERSION)):
                 versions[table.group] = version
-    return {"/".join(table.asset_key): versions[table.group] for table in existing if table.group in versions}
+    return {"/".join(table.path): versions[table.group] for table in existing if table.group in versions}
 
 
 def _last(instance: DagsterInstance, key: AssetKey, corpus: str) -> AssetMaterialization | None:

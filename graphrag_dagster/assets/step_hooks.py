@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dagster import AssetExecutionContext, HookContext, RetryRequested, failure_hook, success_hook
+from dagster import AssetExecutionContext, RetryRequested
 
 from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
@@ -50,33 +50,30 @@ def on_failure(alert: Alert) -> Alert:
     return alert
 
 
-@success_hook(name="account", required_resource_keys={_MEMORY})
-def account(context: HookContext) -> None:
-    """Log corpus, seconds and cost, and tag the run with its usage so far."""
+def account(context: AssetExecutionContext, step: str) -> None:
+    """Log corpus, seconds and cost of a step that is done, and tag the run with its usage so far."""
     collect()
     corpus, line = _run_summary(context)
-    context.log.info("%s: %s is done; %s", corpus, context.op.name, line)
+    context.log.info("%s: %s is done; %s", corpus, step, line)
 
 
-@failure_hook(name="alarm", required_resource_keys={_MEMORY})
-def send_alert(context: HookContext) -> None:
-    """Log corpus, seconds and cost, tag the run, and call the alerts of :func:`on_failure`."""
+def send_alert(context: AssetExecutionContext, step: str, error: Exception) -> None:
+    """Log corpus, seconds and cost of a step that failed, tag the run, and call the alerts of
+    :func:`on_failure`.
+    """
     corpus, line = _run_summary(context)
-    reason = _reason(context.op_exception)
-    context.log.error("%s: %s failed; %s: %s", corpus, context.op.name, line, reason)
-    failure = StepFailure(corpus, context.op.name, context.run_id, reason)
+    reason = _reason(error)
+    context.log.error("%s: %s failed; %s: %s", corpus, step, line, reason)
+    failure = StepFailure(corpus, step, context.run_id, reason)
     for alert in _alerts:
         try:
             alert(failure)
         # An alert may raise anything, and must not prevent the others.
-        except Exception as error:
-            context.log.warning("the alert %s failed: %s", getattr(alert, "__name__", alert), error)
+        except Exception as problem:
+            context.log.warning("the alert %s failed: %s", getattr(alert, "__name__", alert), problem)
 
 
-HOOKS = frozenset({account, send_alert})
-
-
-def _run_summary(context: HookContext) -> tuple[str, str]:
+def _run_summary(context: AssetExecutionContext) -> tuple[str, str]:
     record = context.instance.get_run_record_by_id(context.run_id)
     if record is None:
         return "?", "the run is unknown"

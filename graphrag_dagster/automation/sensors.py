@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 from dagster import (
+    AssetSelection,
     AutomationConditionSensorDefinition,
     DagsterRunStatus,
     DefaultScheduleStatus,
@@ -24,7 +25,7 @@ from dagster import (
     sensor,
 )
 
-from graphrag_dagster.assets.step_assets import INDEX, of_the_index
+from graphrag_dagster.assets.step_assets import INDEX
 from graphrag_dagster.assets.step_hooks import PARTITION_TAG
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
@@ -408,18 +409,20 @@ def nightly(
     return requests
 
 
-outdated_assets = AutomationConditionSensorDefinition(
-    "outdated_assets",
-    target=of_the_index(),
-    description="Makes index assets again whose code, prompts or inputs changed, and all that reads them",
-    # A run makes a consistent state of one corpus; a backfill would interleave the parts of several.
-    emit_backfills=False,
-)
+def sensors(index: AssetSelection) -> Sequence[SensorDefinition]:
+    """Return all sensors.
 
-SENSORS: Sequence[SensorDefinition] = (
-    corpora_sensor,
-    scheduled_corpora,
-    finished_batches,
-    outdated_assets,
-)
+    Args:
+        index: the assets of the index.
+    """
+    outdated_assets = AutomationConditionSensorDefinition(
+        "outdated_assets",
+        target=index,
+        description="Makes index assets again whose code, prompts or inputs changed, and all that reads them",
+        # A run makes a consistent state of one corpus; a backfill would interleave the parts of several.
+        emit_backfills=False,
+    )
+    return corpora_sensor, scheduled_corpora, finished_batches, outdated_assets
+
+
 SCHEDULES: Sequence[ScheduleDefinition] = (nightly,)

@@ -14,14 +14,18 @@ from dagster import (
 from rich.markup import escape
 
 from graphrag_dagster.apps.planning.indexing_forecast import Outlook
+from graphrag_dagster.assets.step_execution import problems_of
 from graphrag_dagster.assets.step_hooks import RETRIES_TAG
 from graphrag_dagster.cli.console import ERR, OUT
 from graphrag_dagster.cli.progress_bars import span, watching
 from graphrag_dagster.cli.run_budget import RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import usage_line
+from graphrag_dagster.component import compose
 from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.kernel.common.printable import printable
 from graphrag_dagster.kernel.pipeline.garbage_collection import collect_only_new_objects
 from graphrag_dagster.kernel.storage.duckdb_access import keep_open
+from graphrag_dagster.kernel.storage.home import PREVIEWS, is_on
 from graphrag_dagster.resources.dagster_instance import instance, marked_as_running
 from graphrag_dagster.resources.dagster_keys import CORPUS, resource_key
 
@@ -49,6 +53,7 @@ def _size(count: int) -> str:
     return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
+_INDEXING, _MOST_PROBLEMS = ("index", "embed"), 20
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 ResourceConfig = Mapping[str, Mapping[str, object]]
@@ -103,11 +108,10 @@ def run_job(
         GraphragError: a step failed for a reason the user can fix.
         OSError: the system refused a step something.
     """
-    from graphrag_dagster.definitions import defs
-
     run_id = run_id or str(uuid.uuid4())
     config = {"language": (budget or RunBudget()).config(), **(resources or {})}
-    resolved = defs.resolve_job_def(job)
+    definitions = compose(research=job not in _INDEXING, previews=is_on(PREVIEWS))
+    resolved = definitions.resolve_job_def(job)
     with (
         instance(running=True) as dagster_instance,
         marked_as_running(name),
@@ -131,7 +135,7 @@ def run_job(
         except DagsterError as error:
             if mendable := _user_error(error):
                 raise mendable from error
-            if failed := failed_checks(dagster_instance, run_id):
+            if failed := failed_checks(dagster_instance, run_id, name):
                 raise WarehouseError(failed) from error
             raise
 
@@ -145,8 +149,11 @@ def _user_error(error: BaseException) -> GraphragError | OSError | None:
     return None
 
 
-def failed_checks(instance: DagsterInstance, run_id: str) -> str:
-    """What the checks that stopped a run have found, empty where none did."""
+def failed_checks(instance: DagsterInstance, run_id: str, name: str) -> str:
+    """What the checks that stopped a run have found, empty where none did.
+
+    Dagster is not told what may quote the corpus, so it is read again.
+    """
     told = []
     found = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_CHECK_EVALUATION)
     for record in found.records:
@@ -155,7 +162,9 @@ def failed_checks(instance: DagsterInstance, run_id: str) -> str:
         if evaluation is None or evaluation.passed:
             continue
         if evaluation.blocking and evaluation.severity == AssetCheckSeverity.ERROR:
-            where = "/".join(evaluation.asset_key.path)
-            problems = evaluation.metadata.get("problems")
-            told.append(f"{where}, {evaluation.check_name}:\n{problems.value if problems else 'failed'}")
+            problems = problems_of(evaluation.asset_key, name)
+            shown = "\n".join(f"- {printable(problem)}" for problem in problems[:_MOST_PROBLEMS])
+            told.append(
+                f"{evaluation.asset_key.to_user_string()}, {evaluation.check_name}:\n{shown or 'failed'}"
+            )
     return "\n".join(told)

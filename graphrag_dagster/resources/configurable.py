@@ -2,8 +2,9 @@
 
 import types
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from typing import Any
 
 import duckdb
 from dagster import (
@@ -14,16 +15,21 @@ from dagster import (
 from dagster_duckdb import DuckDBResource
 from pydantic import Field
 
-from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import attach
+from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.resources.dagster_keys import IO_MANAGER, resource_key
+from graphrag_dagster.resources.io_manager import WarehouseIOManager
 
 
 class WarehouseResource(ConfigurableResource[None], Warehouse):
@@ -82,7 +88,7 @@ class LLMCacheResource(ConfigurableResource[None], LLMCache):
     """The LLM cache and the usage of every run."""
 
 
-def configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:
+def _configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:
     """Return a system's resource class as one that run config can set."""
     bases, attributes = (
         (ConfigurableResource[None], kind),
@@ -127,3 +133,43 @@ class _RunLog(Listener):
     def say(self, line: str) -> None:
         """Log a warning."""
         self._log.warning("%s", line)
+
+
+def configured_resources(
+    where: HomeFolders, *, max_tokens: int | None = None, max_usd: float | None = None
+) -> dict[str, Any]:
+    """Return the resources of the pipeline by key.
+
+    Args:
+        where: file locations.
+        max_tokens: default token limit of a run; default: no limit.
+        max_usd: default cost limit of a run in US dollars, likewise.
+    """
+    corpora = CorpusStoreResource(root=where.corpora)
+    warehouse = WarehouseResource(path=where.warehouse, published=where.published)
+    memory = LLMCacheResource(file=where.memory)
+    return {
+        resource_key("corpora"): corpora,
+        resource_key("warehouse"): warehouse,
+        resource_key("memory"): memory,
+        resource_key("duckdb"): SnapshotsResource(warehouse=warehouse),
+        **{
+            resource_key(key): _configurable(load_target(kind)).configure_at_launch()
+            for system in systems().values()
+            for key, kind in system.resources.items()
+        },
+        resource_key("language"): LanguageResource.configure_at_launch(
+            max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
+        ),
+        IO_MANAGER: WarehouseIOManager(warehouse=warehouse),
+    }
+
+
+def all_settings(where: HomeFolders) -> Iterator[CorpusSettings]:
+    """Yield the default settings and those of each corpus; unusable ones are left to its run to report."""
+    yield CorpusSettings()
+    corpora = CorpusStore(root=where.corpora)
+    with suppress(GraphragError, OSError):
+        for name in corpora.names():
+            with suppress(GraphragError, OSError):
+                yield corpora.settings(name)

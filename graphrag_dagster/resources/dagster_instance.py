@@ -19,13 +19,6 @@ from graphrag_dagster.kernel.storage.home import dagster_home
 
 _SETTINGS_FILE = "dagster.yaml"
 _SETTINGS = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
-#: Turns off capturing of step output, whose processes a Ctrl-C in the terminal ends with a traceback.
-_NOT_CAPTURING = {
-    "compute_logs": {
-        "module": "dagster._core.storage.noop_compute_log_manager",
-        "class": "NoOpComputeLogManager",
-    }
-}
 _RUNS, _INDEX, _SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
 _FILES = (_RUNS, _INDEX, _SCHEDULES)
 #: Marker file that exists while Dagster creates its files.
@@ -132,7 +125,13 @@ def _open_locked(folder: Path, *, running: bool) -> DagsterInstance:
 
 
 def _open(folder: Path, *, running: bool) -> DagsterInstance:
-    return DagsterInstance.local_temp(str(folder), _NOT_CAPTURING) if running else DagsterInstance.get()
+    if not running:
+        return DagsterInstance.get()
+    # Capturing the output of steps takes processes, which a Ctrl-C in the terminal ends with a traceback.
+    with DagsterInstance.ephemeral() as uncaptured:
+        manager = type(uncaptured.compute_log_manager)
+    settings = {"compute_logs": {"module": manager.__module__, "class": manager.__name__}}
+    return DagsterInstance.local_temp(str(folder), settings)
 
 
 def _open_whole(folder: Path, *, running: bool) -> DagsterInstance:

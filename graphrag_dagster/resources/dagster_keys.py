@@ -1,12 +1,17 @@
-"""Dagster's corpus partitions, resource keys and automation conditions.
+"""Dagster's corpus partitions, asset keys, resource keys and automation conditions.
 
 Our keys have a prefix, because a project that includes these definitions may have its own ``io_manager`` or
 ``warehouse``.
 """
 
 from datetime import timedelta
+from functools import cache
 
 from dagster import AssetKey, AutomationCondition, DynamicPartitionsDefinition, FreshnessPolicy
+
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.tables.declared_tables import all_tables
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 CORPUS = DynamicPartitionsDefinition(name="corpus")
 
@@ -27,8 +32,57 @@ IO_MANAGER = resource_key("io_manager")
 WITH_ALL_BELOW = {"graphrag/asked_for": "all below"}
 
 
-#: Name of the job of assets that are materialised without a job, from the UI or by a backfill.
-IMPLICIT_JOB = "__ASSET_JOB"
+#: Group of each stage that is no group of its own.
+_GROUPS = {
+    "resolution": "graph",
+    "layout": "communities",
+    "context": "communities",
+    "entity_embeddings": "embeddings",
+    "marts": "serving",
+    "questions": "evaluation",
+    "answers": "evaluation",
+    "paths": "studies",
+}
+#: Last names of the assets of tables that share theirs with another, or say too little alone.
+_NAMES = {
+    "imports.files": "imported_files",
+    "imports.entities": "imported_entities",
+    "imports.relations": "imported_relations",
+    "extraction.claims": "gleaned_claims",
+    "embeddings.text_units": "text_unit_embeddings",
+    "embeddings.entities": "entity_embeddings",
+    "embeddings.community_reports": "report_embeddings",
+    "coterag.communities": "coterag_communities",
+    "paths.questions": "path_questions",
+    "paths.answers": "path_answers",
+    "paths.summary": "path_summary",
+    "paths.study": "path_study",
+}
+
+
+def asset_key(made: Table | str) -> AssetKey:
+    """Return the key of an asset: its group, and a name that no other asset has.
+
+    Args:
+        made: the table, or the artifact of a step, ``stage/name``.
+    """
+    if isinstance(made, Table):
+        return AssetKey([_GROUPS.get(made.group, made.group), _NAMES.get(made.full_name, made.name)])
+    stage, name = made.split("/")
+    return AssetKey([_GROUPS.get(stage, stage), name])
+
+
+@cache
+def table_of(key: AssetKey) -> Table:
+    """Return the table of an asset.
+
+    Raises:
+        WarehouseError: none of ours has that key.
+    """
+    table = next((table for table in all_tables() if asset_key(table) == key), None)
+    if table is None:
+        raise WarehouseError(f"no table is the asset {key.to_user_string()!r}; see the catalogue of assets")
+    return table
 
 
 #: Some corpus should be published every other day. Dagster considers the latest materialisation of an asset,

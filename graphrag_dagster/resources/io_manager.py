@@ -9,19 +9,19 @@ from dagster import ConfigurableIOManager, DataVersion, InputContext, OutputCont
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.pipeline.result_display import stored_at
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables.declared_tables import declared_table
 from graphrag_dagster.kernel.tables.table_declaration import Table
+from graphrag_dagster.resources.dagster_keys import table_of
 
 
 class WarehouseIOManager(ConfigurableIOManager):
-    """Maps asset key ``[schema, table]`` and partition key (the corpus) to a table."""
+    """Maps the key of an asset and the partition key (the corpus) to a table."""
 
     warehouse: ResourceDependency[Warehouse]
 
     def handle_output(self, context: OutputContext, obj: pl.DataFrame) -> None:
         """Validate and write the frame."""
         corpus = context.partition_key
-        self.warehouse.write(_table_of(context), corpus, obj)
+        self.warehouse.write(table_of(context.asset_key), corpus, obj)
         context.add_output_metadata(stored_at(self.warehouse.file(corpus)))
 
     def load_input(self, context: InputContext) -> pl.DataFrame | dict[str, pl.DataFrame]:
@@ -33,7 +33,7 @@ class WarehouseIOManager(ConfigurableIOManager):
             WarehouseError: the table was not made for a corpus, or a single frame is requested for several
                 corpora.
         """
-        table, corpora = _table_of(context), context.asset_partition_keys
+        table, corpora = table_of(context.asset_key), context.asset_partition_keys
         annotation = context.dagster_type.typing_type
         kind = get_origin(annotation) or annotation
         if isinstance(kind, type) and issubclass(kind, Mapping):
@@ -45,10 +45,6 @@ class WarehouseIOManager(ConfigurableIOManager):
                 "corpus"
             )
         return self.warehouse.read(table, corpora[0])
-
-
-def _table_of(context: InputContext | OutputContext) -> Table:
-    return declared_table(".".join(context.asset_key.path))
 
 
 def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:

@@ -1,7 +1,4 @@
-"""Dagster's records of a corpus's runs, and their complete deletion.
-
-Dagster has no public API for parts of this. This is the only module that imports its private modules.
-"""
+"""Dagster's records of a corpus's runs, and their deletion."""
 
 import shutil
 import sqlite3
@@ -10,7 +7,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from dagster import (
     AssetKey,
@@ -23,88 +19,11 @@ from dagster import (
 )
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.resources.dagster_instance import recorded_instance
-from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 from graphrag_dagster.resources.unfinished_index import finished_note
 
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection
-
-
-#: The Dagster release with which this was last verified; not used at run time.
-CHECKED_WITH = (1, 13)
 _SOME = 500
-
-
-def forget_runs(instance: DagsterInstance, run_ids: list[str]) -> None:
-    """Delete everything that Dagster's storage keeps of runs: events, logs, values, indexes and records.
-
-    The records are deleted last, so that the rest is found again if the process is killed.
-    """
-    for run_id in run_ids:
-        instance.event_log_storage.delete_events(run_id)
-        instance.compute_log_manager.delete_logs(prefix=[run_id])
-        shutil.rmtree(Path(instance.storage_directory()) / run_id, ignore_errors=True)
-        _delete_file_of(instance, run_id)
-    _clear_indexes(instance, run_ids)
-    for run_id in run_ids:
-        instance.run_storage.delete_run(run_id)
-
-
-def _delete_file_of(instance: DagsterInstance, run_id: str) -> None:
-    """Delete the file that SQLite storage keeps for each run."""
-    from dagster._core.storage.event_log import SqliteEventLogStorage
-
-    storage = _inner_storage(instance.event_log_storage)
-    if isinstance(storage, SqliteEventLogStorage):
-        storage.dispose()
-        file = Path(storage.path_for_shard(run_id))
-        for path in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
-            path.unlink(missing_ok=True)
-
-
-def _clear_indexes(instance: DagsterInstance, run_ids: list[str]) -> None:
-    """Delete leftovers of deleted runs: tags, check results, and each asset's last event."""
-    from dagster._core.storage.event_log import SqlEventLogStorage
-    from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, AssetKeyTable
-    from dagster._core.storage.runs import SqlRunStorage
-    from dagster._core.storage.runs.schema import RunTagsTable
-
-    events, records = _inner_storage(instance.event_log_storage), _inner_storage(instance.run_storage)
-    for start in range(0, len(run_ids), _SOME):
-        batch = run_ids[start : start + _SOME]
-        if isinstance(events, SqlEventLogStorage):
-            with events.index_connection() as connection:
-                _forget_last_events(connection, AssetKeyTable, batch)
-                connection.execute(
-                    AssetCheckExecutionsTable.delete().where(AssetCheckExecutionsTable.c.run_id.in_(batch))
-                )
-        if isinstance(records, SqlRunStorage):
-            with records.connect() as connection:
-                connection.execute(RunTagsTable.delete().where(RunTagsTable.c.run_id.in_(batch)))
-
-
-def _forget_last_events(connection: "Connection", assets: Any, run_ids: list[str]) -> None:
-    """Clear the copy of an asset's last event, so that Dagster looks it up among the remaining events."""
-    affected = assets.c.last_run_id.in_(run_ids)
-    for run_id in run_ids:
-        affected = affected | assets.c.last_materialization.contains(run_id)
-    connection.execute(assets.update().where(affected).values(last_materialization=None, last_run_id=None))
-    connection.execute(assets.update().values(cached_status_data=None))
-
-
-def _inner_storage(storage: object) -> object:
-    """Return the actual storage if the instance has both behind one."""
-    from dagster._core.storage.legacy_storage import LegacyEventLogStorage, LegacyRunStorage
-
-    if isinstance(storage, LegacyEventLogStorage):
-        return storage._storage.event_log_storage  # noqa: SLF001 - there is no public accessor.
-    if isinstance(storage, LegacyRunStorage):
-        return storage._storage.run_storage  # noqa: SLF001 - as above.
-    return storage
-
-
 _PARTITION = "dagster/partition"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 _BUSY_SECONDS = 60.0
@@ -157,10 +76,7 @@ def _our_assets() -> frozenset[AssetKey]:
     # Imported here because it imports all systems.
     from graphrag_dagster.kernel.pipeline.steps import STEPS
 
-    named = (
-        key.asset_key if isinstance(key, Table) else key.split("/") for step in STEPS for key in step.keys
-    )
-    return frozenset(map(AssetKey, named))
+    return frozenset(asset_key(made) for step in STEPS for made in step.keys)
 
 
 def purge_history(instance: DagsterInstance, corpus: str, *, keep_last: bool = False) -> PurgedHistory:
@@ -181,9 +97,20 @@ def purge_history(instance: DagsterInstance, corpus: str, *, keep_last: bool = F
     runs = runs_of(instance, corpus)
     remaining = _count_kept(runs) if keep_last else 0
     deleted = [run.run_id for run in runs[remaining:]]
-    forget_runs(instance, deleted)
+    for run_id in deleted:
+        delete_run(instance, run_id)
+    # Dagster keeps which partitions are made, beside the events that say so.
+    instance.wipe_asset_cached_status([*_our_assets()])
     _rewrite_files(instance)
     return PurgedHistory(len(deleted), remaining, before, _bytes(instance))
+
+
+def delete_run(instance: DagsterInstance, run_id: str) -> None:
+    """Delete a run with its events, its logs, and the files and folders that bear its id."""
+    instance.compute_log_manager.delete_logs(prefix=[run_id])
+    instance.delete_run(run_id)
+    for path in Path(instance.root_directory).rglob(f"{run_id}*"):
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def forget_partition(instance: DagsterInstance, corpus: str) -> None:

@@ -18,7 +18,6 @@ _MOST_RUNS = 20
 _INDEXING = ("index", "embed")
 #: The job of assets that are materialised without one, from the UI or by a backfill.
 _CHOSEN_ASSETS = "__ASSET_JOB"
-_PUBLISHING, _RESULTS = "marts/published_snapshot", "marts/published_results"
 _DONE = "SUCCESS"
 _ENDED = ("FAILURE", "CANCELED", "CANCELING")
 
@@ -89,11 +88,16 @@ def _tells_of_index(run: "DagsterRun") -> bool:
         return run.job_name in _INDEXING
     if run.asset_selection is None:
         return True
-    chosen = {key.to_user_string() for key in run.asset_selection}
-    if _PUBLISHING in chosen:
+    # Imported here because it imports Dagster, which not every command needs.
+    from graphrag_dagster.kernel.pipeline.publishing import SNAPSHOT
+    from graphrag_dagster.kernel.tables.declared_tables import all_tables
+    from graphrag_dagster.resources.dagster_keys import asset_key
+
+    if asset_key(SNAPSHOT) in run.asset_selection:
         return True
-    groups = {key.partition("/")[0] for key in chosen - {_RESULTS}}
-    return run.status.value != _DONE and not groups.isdisjoint(stages_made("index"))
+    made = set(stages_made("index"))
+    indexed = {asset_key(table) for table in all_tables() if table.group in made}
+    return run.status.value != _DONE and not indexed.isdisjoint(run.asset_selection)
 
 
 def _failed_step(instance: "DagsterInstance", run_id: str) -> str | None:

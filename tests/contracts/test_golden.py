@@ -46,7 +46,7 @@ def hashes(warehouse: Warehouse, corpus: str) -> dict[str, dict[str, str]]:
                 continue
             if (table.schema, table.name) in made and (lines := sorted(_lines(connection, table))):
                 told = sha256("\n".join(lines).encode()).hexdigest()[:16]
-                found.setdefault(table.group, {})["/".join(table.asset_key)] = told
+                found.setdefault(table.group, {})["/".join(table.path)] = told
     return found
 
 
@@ -186,7 +186,7 @@ def test_a_version_is_its_number_and_what_tells_by_itself_that_it_has_changed(
         == code_of_tables()["staging/entity_groups"]
         == code_version("graph")
     )
-    assert code_of_tables().keys() == {"/".join(table.asset_key) for table in all_tables()}
+    assert code_of_tables().keys() == {"/".join(table.path) for table in all_tables()}
 
     raised = {**stages(), "graph": replace(stages()["graph"], version=stages()["graph"].version + 1)}
     with monkeypatch.context() as patch:

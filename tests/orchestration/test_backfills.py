@@ -8,6 +8,7 @@ from dagster._core.definitions.automation_tick_evaluation_context import (
 from dagster._core.definitions.events import AssetKeyPartitionKey
 
 from graphrag_dagster.assets.step_hooks import ESTIMATE_TAG
+from graphrag_dagster.component import compose
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.resources.dagster_instance import instance as make_instance
@@ -55,14 +56,17 @@ search: {{engine: llm}}
 evaluation: {{engine: llm, replicates: 1, criteria: [directness]{limit}}}
 model: {{base_url: "{url}", name: scripted, retries: 0}}
 """
-ANSWERS, JUDGEMENTS = dg.AssetKey(["answers", "answers"]), dg.AssetKey(["evaluation", "judgements"])
+ANSWERS = dg.AssetKey(["evaluation", "answers"])
 
 
 def materialised(
-    *keys: dg.AssetKey, config: dict[str, object] | None = None, expected: bool = True
+    *keys: dg.AssetKey,
+    definitions: dg.Definitions = defs,
+    config: dict[str, object] | None = None,
+    expected: bool = True,
 ) -> dg.ExecuteInProcessResult:
     """Materialise what these assets are made with, as the UI does, and everything where none is named."""
-    job, graph = defs.resolve_implicit_global_asset_job_def(), defs.resolve_asset_graph()
+    job, graph = definitions.resolve_implicit_global_asset_job_def(), definitions.resolve_asset_graph()
     with make_instance() as instance:
         instance.add_dynamic_partitions("corpus", ["coast"])
         chosen = {other for key in keys for other in graph.get(key).execution_set_asset_keys}
@@ -88,21 +92,18 @@ def test_materialising_everything_makes_the_index_alone(home: Path) -> None:
     with ScriptedEndpoint() as endpoint:
         write_corpus(home / "corpora", "coast", SETTINGS.format(url=endpoint.url, limit=""))
         made = made_by(materialised())
-        assert "marts/published_snapshot" in made
-        assert not {name for name in made if name.startswith(("questions", "answers", "evaluation", "paths"))}
+        assert "serving/published_snapshot" in made
+        assert {name.partition("/")[0] for name in made}.isdisjoint({"evaluation", "studies", "imports"})
         assert not endpoint.requests
 
-        made = made_by(materialised(dg.AssetKey(["questions", "questions"]), ANSWERS))
-        assert "answers/answers" in made
+        questions, research = dg.AssetKey(["evaluation", "questions"]), compose(research=True)
+        made = made_by(materialised(questions, ANSWERS, definitions=research))
+        assert "evaluation/answers" in made
         assert endpoint.requests
         with make_instance() as instance:
             tags = instance.get_runs(limit=1)[0].tags
         low, expected, high = (int(value.replace(",", "")) for value in tags[ESTIMATE_TAG].split(" – "))
         assert 0 < low <= expected <= high
-
-        together = (dg.AssetKey(["marts", "published_snapshot"]), JUDGEMENTS)
-        assert made_by(materialised(*together)) == {"marts/published_snapshot"}
-        assert "evaluation/judgements" in made_by(materialised(*together, config={"max_tokens": 100_000}))
 
 
 @pytest.mark.long
@@ -110,9 +111,26 @@ def test_what_is_beyond_the_index_has_a_limit_of_its_own(home: Path) -> None:
     with ScriptedEndpoint() as endpoint:
         write_corpus(home / "corpora", "coast", SETTINGS.format(url=endpoint.url, limit=", max_tokens: 200"))
         materialised()
-        asked = (dg.AssetKey(["questions", "questions"]), ANSWERS)
-        failed = materialised(*asked, expected=False)
+        asked = (dg.AssetKey(["evaluation", "questions"]), ANSWERS)
+        research = compose(research=True)
+        failed = materialised(*asked, definitions=research, expected=False)
         assert "of 200 tokens" in str(failed.failure_data_for_node("answers"))
         # But for a question about the model itself.
         assert len(endpoint.requests) == 1
-        materialised(*asked, config={"max_tokens": 100_000})
+        materialised(*asked, definitions=research, config={"max_tokens": 100_000})
+
+
+def test_a_run_for_two_corpora_is_refused(home: Path) -> None:
+    for name in ("coast", "shore"):
+        write_corpus(home / "corpora", name)
+    tags = {"dagster/asset_partition_range_start": "coast", "dagster/asset_partition_range_end": "shore"}
+    with make_instance() as instance:
+        instance.add_dynamic_partitions("corpus", ["coast", "shore"])
+        job = defs.resolve_job_def("index")
+        result = job.execute_in_process(tags=tags, instance=instance, raise_on_error=False)
+        assert not result.success
+        failures = [event for event in result.all_events if event.is_step_failure]
+        causes = [str(event.step_failure_data.error_display_string) for event in failures]
+    assert any(
+        "a run makes one corpus, and this one was launched for coast, shore" in cause for cause in causes
+    )

@@ -122,14 +122,14 @@ def test_what_else_a_project_has_is_none_of_our_business(project: DefsFolderSand
     (project.defs_folder_path / "own.py").write_text(OF_A_PROJECT, encoding="utf-8")
     add(project)
     with project.build_all_defs() as defs:
-        for job in ("index", "embed", "answer", "evaluate", "study_extraction", "study_windows"):
+        for job in ("index", "embed"):
             ours, here = own_defs.resolve_job_def(job), defs.resolve_job_def(job)
             assert here.asset_layer.executable_asset_keys == ours.asset_layer.executable_asset_keys
             assert here.executor_def.name == "in_process"
         (outdated,) = (one for one in defs.sensors or () if one.name == "outdated_assets")
         graph = defs.resolve_asset_graph()
         assert dg.AssetKey("orders") not in outdated.asset_selection.resolve(graph)
-        assert graph.get(dg.AssetKey(["graph", "entities"])).group_name == "05_graph"
+        assert graph.get(dg.AssetKey(["graph", "entities"])).group_name == "graph"
         assert defs.resolve_implicit_global_asset_job_def().executor_def.name == "multiprocess"
 
 
@@ -151,7 +151,7 @@ def test_attributes_reach_assets_runs_and_jobs(project: DefsFolderSandbox) -> No
         assert specs.keys() == {spec.key for spec in own_defs.resolve_all_asset_specs()}
         job = defs.resolve_job_def("index")
         assert job.executor_def.name == "multiprocess"
-        assert len(job.asset_layer.executable_asset_keys) == 31
+        assert len(job.asset_layer.executable_asset_keys) == 24
         resources = defs.resources or {}
         limits = resources["graphrag_language"].get_resource_definition().config_schema.default_value
         assert (limits["max_tokens"], limits["max_usd"]) == (7, 0.5)

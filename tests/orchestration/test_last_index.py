@@ -60,10 +60,10 @@ def test_a_failed_run_is_half_way(home: Path) -> None:
 @pytest.mark.parametrize(
     "chosen",
     [
-        ("answers/answers",),
+        ("evaluation/answers",),
         ("reports/community_reports", "reports/report_sources"),
         ("graph/entities",),
-        ("paths/study",),
+        ("studies/path_study",),
     ],
 )
 def test_assets_made_in_the_ui_do_not_hide_a_failed_index(home: Path, chosen: tuple[str, ...]) -> None:
@@ -74,14 +74,14 @@ def test_assets_made_in_the_ui_do_not_hide_a_failed_index(home: Path, chosen: tu
     assert found is not None
     assert found.run_id == failed
     with instance() as opened:
-        add(opened, "__ASSET_JOB", DagsterRunStatus.SUCCESS, "coast", *chosen, "marts/published_snapshot")
+        add(opened, "__ASSET_JOB", DagsterRunStatus.SUCCESS, "coast", *chosen, "serving/published_snapshot")
     assert unfinished_index("coast") is None
 
 
 def test_of_assets_made_in_the_ui_those_of_the_index_tell_that_they_failed(home: Path) -> None:
     with instance() as opened:
         add(opened, "index", DagsterRunStatus.SUCCESS)
-        chosen = ("answers/answers", "marts/published_results")
+        chosen = ("evaluation/answers", "serving/published_results")
         add(opened, "__ASSET_JOB", DagsterRunStatus.FAILURE, "coast", *chosen)
     assert unfinished_index("coast") is None
     with instance() as opened:

@@ -4,11 +4,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.assets.step_assets import ASSETS
-from graphrag_dagster.automation.sensors import SENSORS
 from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.component import compose
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
+from graphrag_dagster.resources.dagster_keys import asset_key
 from support.corpora import write_corpus
 
 CORPUS = [dg.AssetKey(["corpus", name]) for name in ("files", "documents", "text_chunks")]
@@ -84,7 +84,7 @@ def test_unchanged_data_is_left_alone_and_what_changed_is_made_with_all_that_rea
     materialise(instance, "coast", *CORPUS)
     requested = ticks.next()
     assert requested == {"coast": below(*CORPUS) - {key.to_user_string() for key in CORPUS}}
-    assert {"extraction/gleaned_entities", "marts/published_snapshot"} <= requested["coast"]
+    assert {"extraction/gleaned_entities", "serving/published_snapshot"} <= requested["coast"]
 
     materialise(instance, "coast", *(dg.AssetKey.from_user_string(key) for key in requested["coast"]))
     assert ticks.next() == {}
@@ -98,11 +98,11 @@ def test_unchanged_data_is_left_alone_and_what_changed_is_made_with_all_that_rea
 def test_changed_code_is_run_with_all_that_reads_what_it_makes(instance: dg.DagsterInstance) -> None:
     ticks = Ticks(instance)
     ticks.next()
-    changed = {dg.AssetKey(["graph", "communities"]), dg.AssetKey(["graph", "community_members"])}
+    changed = {dg.AssetKey(["communities", "communities"]), dg.AssetKey(["communities", "community_members"])}
     newer = dg.Definitions(
         assets=dg.map_asset_specs(
             lambda spec: spec.replace_attributes(code_version="newer") if spec.key in changed else spec,
-            ASSETS,
+            list(defs.assets or ()),
         ),
         resources=defs.resources,
     )
@@ -125,10 +125,11 @@ def test_a_new_corpus_is_made_once_and_a_failed_run_is_not_repeated(
 
 
 def test_what_is_made_on_request_is_never_made_by_itself(home: Path) -> None:
-    graph = defs.resolve_asset_graph()
+    research = compose(research=True)
+    graph = research.resolve_asset_graph()
     for stage in (one for one in STEPS if one not in INDEX_STEPS):
         for table in stage.assets:
-            assert graph.get(dg.AssetKey(table.asset_key)).automation_condition is None, table.full_name
-    index = defs.resolve_job_def("index").asset_layer.executable_asset_keys
+            assert graph.get(asset_key(table)).automation_condition is None, table.full_name
+    index = research.resolve_job_def("index").asset_layer.executable_asset_keys
     assert index_keys() == set(index)
-    assert all(sensor.default_status == dg.DefaultSensorStatus.STOPPED for sensor in SENSORS)
+    assert all(sensor.default_status == dg.DefaultSensorStatus.STOPPED for sensor in defs.sensors or ())

@@ -13,13 +13,13 @@ from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.pipeline.steps import STEPS
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
-from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 from graphrag_dagster.resources.executors import EXECUTOR
 from support.corpora import write_corpus
 
 #: Two steps that build upon each other.
 STEPS = [stage for stage in STEPS if stage.name in {"imports", "corpus"}]
-SOME = ",".join("/".join(table.asset_key) for stage in STEPS for table in stage.assets)
+SOME = ",".join(asset_key(table).to_user_string() for stage in STEPS for table in stage.assets)
 REPOSITORY = Path(__file__).parents[2]
 
 Tables = dict[tuple[str, str], list[tuple[object, ...]]]

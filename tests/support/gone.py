@@ -63,7 +63,7 @@ def traces(home: Path) -> dict[str, list[str]]:
 
 def index_unpublished(corpus: str = "coast") -> None:
     """Index without the last step."""
-    last = AssetKey(["marts", "published_snapshot"])
+    last = AssetKey(["serving", "published_snapshot"])
     job = defs.resolve_job_def("index")
     rest = sorted(key for key in job.asset_layer.executable_asset_keys if key != last)
     with instance() as dagster_instance:

@@ -56,7 +56,7 @@ def judgement_table(schema: str, name: str, meaning: str) -> Table:
 JUDGEMENTS = judgement_table(
     "evaluation",
     "judgements",
-    "One verdict on a pair of answers by one criterion, in one replicate (paper §4.1.3)",
+    "One verdict on a pair of answers by one criterion, in one replicate (From Local to Global, §4.1.3)",
 )
 
 COMPARISONS = Table(
@@ -85,7 +85,7 @@ WIN_RATES = Table(
     "evaluation",
     "win_rates",
     "evaluation",
-    "Mean score of a search method against another (paper Figure 2); both directions add up to 100",
+    "Mean score of a search method against another (From Local to Global, Figure 2); both directions add up to 100",
     ("criterion", "condition", "opponent"),
     (
         _CRITERION,
@@ -121,7 +121,7 @@ THEMES = Table(
     "evaluation",
     "themes",
     "evaluation",
-    "Themes that a model found in the judge's reasons (paper §5.1)",
+    "Themes that a model found in the judge's reasons (From Local to Global, §5.1)",
     ("theme_id",),
     (
         column("theme_id", "VARCHAR", "Hash of criterion and theme"),
@@ -178,7 +178,7 @@ ANSWER_CLAIMS = Table(
     "evaluation",
     "answer_claims",
     "evaluation",
-    "The atomic claims of the answers (paper §4.1.3)",
+    "The atomic claims of the answers (From Local to Global, §4.1.3)",
     ("answer_id", "position"),
     (
         _ANSWER,
@@ -199,7 +199,7 @@ DIVERSITY_CLUSTERS = Table(
     "evaluation",
     "diversity_clusters",
     "evaluation",
-    "Clusters of the distinct claims of each answer: complete linkage by ROUGE-L distance (paper §4.1.3)",
+    "Clusters of the distinct claims of each answer: complete linkage by ROUGE-L distance (From Local to Global, §4.1.3)",
     ("answer_id", "threshold", "position"),
     (
         _ANSWER,
@@ -242,8 +242,8 @@ CONDITION_COSTS = Table(
         _CONDITION,
         column("answers", "INTEGER", "Answers"),
         column("refused", "INTEGER", "Of these, refusals"),
-        column("context_rows", "DOUBLE", "Rows read for an answer, mean (paper Table 2)"),
-        column("context_tokens", "DOUBLE", "Tokens read for an answer, mean (paper Table 2)"),
+        column("context_rows", "DOUBLE", "Rows read for an answer, mean (From Local to Global, Table 2)"),
+        column("context_tokens", "DOUBLE", "Tokens read for an answer, mean (From Local to Global, Table 2)"),
         column("calls", "DOUBLE", "Model calls for an answer, mean"),
         column("input_tokens", "DOUBLE", "Tokens sent for an answer, mean"),
         column("output_tokens", "DOUBLE", "Tokens received for an answer, mean"),
@@ -257,7 +257,7 @@ CONDITION_MEANS = Table(
     "evaluation",
     "condition_means",
     "evaluation",
-    "Means over the questions, with intervals (paper Tables 3 and 4)",
+    "Means over the questions, with intervals (From Local to Global, Tables 3 and 4)",
     ("measure", "condition"),
     (
         _MEASURE,
@@ -277,7 +277,7 @@ SIGNIFICANCE = Table(
     "evaluation",
     "significance",
     "evaluation",
-    "Wilcoxon's signed-rank test of every pair, corrected by Holm within its measure (paper Table 6)",
+    "Wilcoxon's signed-rank test of every pair, corrected by Holm within its measure (From Local to Global, Table 6)",
     ("measure", "condition_a", "condition_b"),
     (
         _MEASURE,
@@ -306,7 +306,7 @@ ALIGNMENT = Table(
     "evaluation",
     "alignment",
     "evaluation",
-    "How often the judge's majority and the claims agree on the better answer (paper §5.2)",
+    "How often the judge's majority and the claims agree on the better answer (From Local to Global, §5.2)",
     ("criterion", "measure"),
     (
         _CRITERION,
@@ -407,7 +407,7 @@ EXTRACTION_COUNTS = Table(
     "studies",
     "extraction_counts",
     "studies",
-    "Entity records by chunk size and number of gleanings (paper Figure 3)",
+    "Entity records by chunk size and number of gleanings (From Local to Global, Figure 3)",
     ("chunk_size", "mode", "gleanings"),
     (
         column("chunk_size", "INTEGER", "Tokens of a text unit"),
@@ -432,7 +432,7 @@ WINDOW_ANSWERS = Table(
     "studies",
     "window_answers",
     "studies",
-    "Answers of plain retrieval with different context windows (paper Appendix C)",
+    "Answers of plain retrieval with different context windows (From Local to Global, Appendix C)",
     ("question_id", "window"),
     (
         column("question_id", "VARCHAR", "Question", ref="questions.questions.question_id"),
@@ -451,14 +451,14 @@ WINDOW_ANSWERS = Table(
 WINDOW_JUDGEMENTS = judgement_table(
     "studies",
     "window_judgements",
-    "One verdict on two answers with different context windows (paper Appendix C)",
+    "One verdict on two answers with different context windows (From Local to Global, Appendix C)",
 )
 
 WINDOW_WIN_RATES = Table(
     "studies",
     "window_win_rates",
     "studies",
-    "Mean score of a context window against all others (paper Appendix C)",
+    "Mean score of a context window against all others (From Local to Global, Appendix C)",
     ("criterion", "window"),
     (
         column("criterion", "VARCHAR", "Criterion of the comparison", values=CRITERIA),

@@ -46,11 +46,9 @@ def code_version(stage: str) -> str:
 
 
 def code_of_tables() -> Mapping[str, str]:
-    """Return the code version of each table, by asset key ``schema/table``."""
+    """Return the code version of each table, by ``schema/table``."""
     return {
-        "/".join(table.asset_key): code_version(table.group)
-        for table in all_tables()
-        if table.group in stages()
+        "/".join(table.path): code_version(table.group) for table in all_tables() if table.group in stages()
     }
 
 

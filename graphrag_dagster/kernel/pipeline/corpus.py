@@ -28,7 +28,7 @@ from graphrag_dagster.kernel.tables.table_declaration import Tables
 
 
 def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Every file with its status, the documents read, and their text units (paper §3.1.1).
+    """Every file with its status, the documents read, and their text units (From Local to Global, §3.1.1).
 
     Text units are token windows of the documents, or come with an imported graph.
     """

@@ -57,6 +57,10 @@ def changed_settings(settings: CorpusSettings, snapshot: Published) -> list[Chan
     )
 
 
+#: Settings of earlier releases that nothing reads any more.
+_REMOVED = frozenset({"publishing.stale_after_hours"})
+
+
 def settings_at_publication(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings in a manifest by dotted key; keys it lacks have their present defaults.
 
@@ -64,7 +68,8 @@ def settings_at_publication(settings: CorpusSettings, manifest: Mapping[str, Any
     """
     if "settings" not in manifest:
         return _settings_of_manifest(settings)
-    then = {key: redact(key, value) for key, value in flatten(manifest["settings"]).items()}
+    then = flatten(manifest["settings"])
+    then = {key: redact(key, value) for key, value in then.items() if key not in _REMOVED}
     return _settings_of_manifest(CorpusSettings()) | then
 
 

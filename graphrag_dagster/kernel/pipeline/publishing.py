@@ -14,11 +14,14 @@ from graphrag_dagster.kernel.pipeline.erasure import (
     deleted_documents,
     erase,
     names_in_texts,
+    report_folder,
 )
-from graphrag_dagster.kernel.pipeline.result_display import stored_at
+from graphrag_dagster.kernel.pipeline.result_display import FilePath, stored_at
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
 from graphrag_dagster.kernel.storage.published import (
-    RESULTS,
+    RESULTS as RESULT_TABLES,
+)
+from graphrag_dagster.kernel.storage.published import (
     Accounts,
     Published,
     SnapshotProvenance,
@@ -31,6 +34,9 @@ from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS, MODEL_USAGE, RUN_USAGE
 from graphrag_dagster.kernel.tasks.task_provider import shown_use
+
+#: The artifacts of publishing the index, and the results of other jobs.
+SNAPSHOT, RESULTS = "marts/published_snapshot", "marts/published_results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ def publish_results(
     return Publication(snapshot, changed, len(snapshots(warehouse, corpus)))
 
 
-_INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *ACCOUNTS})
+_INDEX = tuple(table for table in all_tables() if table not in {*RESULT_TABLES, *ACCOUNTS})
 
 
 def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
@@ -119,19 +125,25 @@ def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifac
     account, usage = _account(run)
     yield account
     publication = publish_index(run.warehouse, run.corpus, _provenance(run), _INDEX, run.memory.database())
-    display: dict[str, Any] = {}
-    for system in systems().values():
-        if system.shown:
-            display |= load_target(system.shown)(run.corpus, run.warehouse, run.corpora)
-    yield Artifact(publication.snapshot.index, {**publication.metadata(), **usage, **display})
+    yield Artifact(publication.snapshot.index, {**publication.metadata(), **usage, **_links(run)})
 
 
 def published_results(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
     """All tables, copied beside the published index. Results of requested jobs are taken as they are now."""
     account, usage = _account(run)
     yield account
-    publication = publish_results(run.warehouse, run.corpus, _provenance(run), RESULTS)
-    yield Artifact(publication.snapshot.version, {**publication.metadata(), **usage})
+    publication = publish_results(run.warehouse, run.corpus, _provenance(run), RESULT_TABLES)
+    yield Artifact(publication.snapshot.version, {**publication.metadata(), **usage, **_links(run)})
+
+
+def _links(run: StepRun) -> dict[str, Any]:
+    """Return where people look at what is published: what systems show, and the report of an evaluation."""
+    links: dict[str, Any] = {}
+    for system in systems().values():
+        if system.shown:
+            links |= load_target(system.shown)(run.corpus, run.warehouse, run.corpora)
+    page = report_folder(run.warehouse, run.corpus) / "report.html"
+    return {**links, "report": FilePath(page)} if page.is_file() else links
 
 
 def _account(run: StepRun) -> tuple[Made, dict[str, Any]]:

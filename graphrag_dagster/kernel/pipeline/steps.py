@@ -3,13 +3,22 @@
 Each follows its inputs. Publishing comes last, and depends on every output that no other step reads.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.registry import load_target, stages, systems
 from graphrag_dagster.kernel.pipeline.corpus import corpus
-from graphrag_dagster.kernel.pipeline.publishing import published_results, published_snapshot
+from graphrag_dagster.kernel.pipeline.publishing import (
+    RESULTS as RESULTS,
+)
+from graphrag_dagster.kernel.pipeline.publishing import (
+    SNAPSHOT as SNAPSHOT,
+)
+from graphrag_dagster.kernel.pipeline.publishing import (
+    published_results,
+    published_snapshot,
+)
 from graphrag_dagster.kernel.pipeline.step_declaration import Step, by_queries
 from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITY_REPORTS,
@@ -32,8 +41,6 @@ from graphrag_dagster.kernel.tables.import_tables import (
 )
 from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE, RUN_USAGE
-
-SNAPSHOT, RESULTS = "marts/published_snapshot", "marts/published_results"
 
 _CORPUS, _MARTS, _SNAPSHOT, _RESULTS = (
     Step(
@@ -136,10 +143,3 @@ INDEX_STEPS: Sequence[Step] = tuple(step for step in STEPS if not step.requested
 def step_of(table: Table) -> Step:
     """Return the step that makes a table."""
     return next(step for step in STEPS if table in step.makes)
-
-
-def groups() -> Mapping[str, str]:
-    """Return the group name of each step, numbered because Dagster sorts groups by name."""
-    names = dict.fromkeys(step.group or step.name for step in STEPS)
-    numbered = {name: f"{number:02}_{name}" for number, name in enumerate(names, start=1)}
-    return {step.name: numbered[step.group or step.name] for step in STEPS}

@@ -1,6 +1,5 @@
 """The sections ``files``, ``tables``, ``text_units``, ``execution``, ``schedule`` and ``publishing``."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -115,18 +114,6 @@ class ExecutionSettings(Section):
     )
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
-    ("minute", 0, 59, ()),
-    ("hour", 0, 23, ()),
-    ("day of the month", 1, 31, ()),
-    ("month", 1, 12, _MONTHS),
-    ("day of the week", 0, 7, _DAYS),
-)
-_PART = re.compile(r"(?P<whole>\*)|(?P<first>\w+)(?:-(?P<last>\w+))?")
-
-
 class ScheduleSettings(Section):
     """When the sensor ``scheduled_corpora`` indexes the corpus again."""
 
@@ -153,41 +140,14 @@ class ScheduleSettings(Section):
 
 
 def _checked(cron: str) -> str:
-    parts = cron.split()
-    if len(parts) != len(_FIELDS):
-        names = ", ".join(name for name, *_ in _FIELDS)
-        raise ValueError(f"cron has {len(parts)} fields; it needs five: {names}, for example '0 3 * * *'")
-    for part, (name, least, most, words) in zip(parts, _FIELDS, strict=True):
-        for item in part.split(","):
-            if not _fits(item, least, most, words):
-                raise ValueError(
-                    f"cron: {item!r} is not a {name}; allowed are {least} to {most}, *, ranges as "
-                    f"{least}-{most}, steps as */2, and lists with commas"
-                )
-    whole = " ".join(parts)
     try:
-        CronSim(whole, datetime.now(UTC))
-    except CronSimError:
-        raise ValueError(f"cron: {whole!r} never occurs; no such month has a day {parts[2]}") from None
-    return whole
-
-
-def _fits(item: str, least: int, most: int, words: tuple[str, ...]) -> bool:
-    span, slash, step = item.partition("/")
-    match = _PART.fullmatch(span)
-    if match is None or (slash and not (step.isdecimal() and 0 < int(step) <= most)):
-        return False
-    if match["whole"]:
-        return True
-    first = _number(match["first"], words, least)
-    last = first if match["last"] is None else _number(match["last"], words, least)
-    return first is not None and last is not None and least <= first <= last <= most
-
-
-def _number(text: str, words: tuple[str, ...], least: int) -> int | None:
-    if text.lower() in words:
-        return words.index(text.lower()) + least
-    return int(text) if text.isascii() and text.isdecimal() else None
+        next(CronSim(cron, datetime.now(UTC)))
+    except (CronSimError, StopIteration):
+        raise ValueError(
+            f"cron: {cron!r} never occurs, or is not minute, hour, day of the month, month and day of the "
+            "week, as in '0 3 * * *' for every night at three"
+        ) from None
+    return cron
 
 
 class PublishingSettings(Section):
@@ -195,9 +155,4 @@ class PublishingSettings(Section):
 
     keep: Annotated[int, Field(ge=1)] = Field(
         3, description="number of the newest published snapshots to keep; rollback returns to one of them"
-    )
-    stale_after_hours: Annotated[float, Field(gt=0)] = Field(
-        48.0,
-        description="hours since the last index after which the check `fresh` warns in Dagster, if files or "
-        "settings have changed since",
     )

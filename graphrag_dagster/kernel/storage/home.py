@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphrag_dagster.errors import SettingsError
+
 HOME = "GRAPHRAG_DAGSTER_HOME"
 CORPORA = "GRAPHRAG_DAGSTER_CORPORA"
 WAREHOUSE = "GRAPHRAG_DAGSTER_WAREHOUSE"
@@ -11,6 +13,8 @@ CACHE = "GRAPHRAG_DAGSTER_CACHE"
 PUBLISHED = "GRAPHRAG_DAGSTER_PUBLISHED"
 STAGING = "GRAPHRAG_DAGSTER_STAGING"
 EXPLORER = "GRAPHRAG_DAGSTER_EXPLORER"
+RESEARCH = "GRAPHRAG_DAGSTER_RESEARCH"
+PREVIEWS = "GRAPHRAG_DAGSTER_PREVIEWS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +95,15 @@ def staging_url() -> str:
 def explorer_url() -> str:
     """Address of the explorer: ``$GRAPHRAG_DAGSTER_EXPLORER``, else where ``serve`` listens."""
     return (os.environ.get(EXPLORER) or "http://127.0.0.1:8000").rstrip("/")
+
+
+def is_on(switch: str) -> bool:
+    """Whether an environment variable switches something on.
+
+    Raises:
+        SettingsError: it is neither ``true``, ``false``, ``1`` nor ``0``.
+    """
+    value = os.environ.get(switch, "").strip().lower()
+    if value not in {"", "0", "1", "false", "true"}:
+        raise SettingsError(f"{switch}: {value!r} is neither true nor false")
+    return value in {"1", "true"}

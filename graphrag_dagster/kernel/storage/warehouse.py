@@ -471,7 +471,7 @@ class Reader:
         return table.validated(pl.concat(answers)) if buckets > 1 else answers[0]
 
     def _missing_table_error(self, table: Table, problem: str) -> WarehouseError:
-        where = "/".join(table.asset_key)
+        where = "/".join(table.path)
         command = command_making(table, self.corpus)
         return WarehouseError(
             f"{table.full_name} {problem} for corpus {self.corpus!r}; run '{command}' "

@@ -16,7 +16,7 @@ CONTEXT_NODES = Table(
     "graph",
     "context_nodes",
     "context",
-    "Context nodes attached to a community they are not members of, best first (fourth paper §III.A)",
+    "Context nodes attached to a community they are not members of, best first (Adaptive Context GraphRAG, §III.A)",
     ("level", "entity_id"),
     (
         LEVEL,

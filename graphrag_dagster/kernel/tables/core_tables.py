@@ -166,7 +166,7 @@ TEXT_CHUNKS = Table(
     "corpus",
     "text_chunks",
     "corpus",
-    "Text units: windows of a document's text (paper §3.1.1)",
+    "Text units: windows of a document's text (From Local to Global, §3.1.1)",
     ("text_unit_id",),
     (
         column("text_unit_id", "VARCHAR", "Hash of document, position and text"),
@@ -192,7 +192,7 @@ CLAIMS = Table(
     "extraction",
     "claims",
     "extraction",
-    "Claim instances: one row per claim record per text unit and round (paper §3.1.2); empty unless claims are "
+    "Claim instances: one row per claim record per text unit and round (From Local to Global, §3.1.2); empty unless claims are "
     "enabled",
     ("claim_id",),
     (
@@ -254,7 +254,7 @@ ENTITIES = Table(
     "graph",
     "entities",
     "graph",
-    "Nodes of the merged graph (paper §3.1.3)",
+    "Nodes of the merged graph (From Local to Global, §3.1.3)",
     ("entity_id",),
     (
         column("entity_id", "VARCHAR", "Hash of the name"),
@@ -278,7 +278,7 @@ RELATIONSHIPS = Table(
     "graph",
     "relationships",
     "graph",
-    "Undirected edges of the merged graph (paper §3.1.3)",
+    "Undirected edges of the merged graph (From Local to Global, §3.1.3)",
     ("relationship_id",),
     (
         column("relationship_id", "VARCHAR", "Hash of the two names in order"),
@@ -338,7 +338,7 @@ MERGED_CLAIMS = Table(
     "graph",
     "claims",
     "graph",
-    "Claims of the merged graph: one per subject, object and type (paper §3.1.3); empty unless claims are enabled",
+    "Claims of the merged graph: one per subject, object and type (From Local to Global, §3.1.3); empty unless claims are enabled",
     ("claim_id",),
     (
         column("claim_id", "VARCHAR", "Hash of subject, object and type"),
@@ -362,7 +362,7 @@ COMMUNITIES = Table(
     "graph",
     "communities",
     "communities",
-    "Communities of the hierarchical Leiden clustering (paper §3.1.4)",
+    "Communities of the hierarchical Leiden clustering (From Local to Global, §3.1.4)",
     ("community_id",),
     (
         column(
@@ -409,7 +409,7 @@ COMMUNITY_LEVELS = Table(
     "community_levels",
     "communities",
     "C0, C1, …: at each level a partition of the clustered entities, with leaves carried down to deeper "
-    "levels (paper §4.1.2)",
+    "levels (From Local to Global, §4.1.2)",
     ("level", "entity_id"),
     (
         column("level", "INTEGER", "k of Ck: the top, 0 or below, … max(3, deepest level)"),
@@ -439,7 +439,7 @@ COMMUNITY_REPORTS = Table(
     "reports",
     "community_reports",
     "reports",
-    "One report per community (paper §3.1.5)",
+    "One report per community (From Local to Global, §3.1.5)",
     ("report_id",),
     (
         column("report_id", "VARCHAR", "The community's id", ref="graph.communities.community_id"),
@@ -546,7 +546,7 @@ CONTEXT_SIZES = Table(
     "context_sizes",
     "marts",
     "Amount that each condition reads for a question: units, their tokens, and the share of the source "
-    "texts (paper Table 2)",
+    "texts (From Local to Global, Table 2)",
     ("condition",),
     (
         column("condition", "VARCHAR", "C0, C1, …: the reports of a level; TS: the text units"),

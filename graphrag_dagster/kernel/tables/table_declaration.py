@@ -82,7 +82,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. The asset key ``[schema, name]`` is the DuckDB table ``schema.name``."""
+    """A table ``schema.name`` of DuckDB, made by the stage ``group``."""
 
     schema: str
     name: str
@@ -98,8 +98,8 @@ class Table:
         return f"{self.schema}.{self.name}"
 
     @property
-    def asset_key(self) -> list[str]:
-        """The Dagster asset key as a list of path parts."""
+    def path(self) -> list[str]:
+        """``[schema, name]``."""
         return [self.schema, self.name]
 
     def column(self, name: str) -> Column:

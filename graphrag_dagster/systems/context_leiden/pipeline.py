@@ -24,7 +24,10 @@ from graphrag_dagster.systems.context_leiden.tables import (
 
 
 def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Nodes attached to communities that they resemble and are no members of (fourth paper §III.A)."""
+    """Nodes attached to communities that they resemble and are no members of.
+
+    Adaptive Context GraphRAG, §III.A.
+    """
     # Only what is switched on needs it.
     from graphrag_dagster.kernel.graph.undirected_graph import network_of
     from graphrag_dagster.systems.context_leiden.index.context_node_selection import build_context
@@ -62,7 +65,7 @@ def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 
 def context_study(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Context nodes compared with random nodes, as set and otherwise (fourth paper §IV.A)."""
+    """Context nodes compared with random nodes, as set and otherwise (Adaptive Context GraphRAG, §IV.A)."""
     from graphrag_dagster.systems.graphrag.api import CommunitySettings
 
     settings = run.settings

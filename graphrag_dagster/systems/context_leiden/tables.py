@@ -7,7 +7,7 @@ CONTEXT_METRICS = Table(
     "studies",
     "context_metrics",
     "studies",
-    "Value of context nodes compared with random ones, by variant of the settings (fourth paper §IV.A)",
+    "Value of context nodes compared with random ones, by variant of the settings (Adaptive Context GraphRAG, §IV.A)",
     ("variant", "level", "measure", "reading"),
     (
         column("variant", "VARCHAR", "What differs from the index; `as set`: nothing"),
@@ -51,7 +51,7 @@ CONTEXT_CANDIDATES = Table(
     "context_candidates",
     "context",
     "Misaligned nodes by level: those most similar to a community other than their own, with the outcome "
-    "(fourth paper §III.A)",
+    "(Adaptive Context GraphRAG, §III.A)",
     ("level", "entity_id"),
     (
         LEVEL,

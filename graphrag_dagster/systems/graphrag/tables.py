@@ -7,7 +7,7 @@ GLEANED_ENTITIES = Table(
     "extraction",
     "gleaned_entities",
     "extraction",
-    "Entity instances: one row per entity record per text unit and round (paper §3.1.2)",
+    "Entity instances: one row per entity record per text unit and round (From Local to Global, §3.1.2)",
     ("instance_id",),
     (
         column("instance_id", "VARCHAR", "Hash of unit, round and position in the reply"),
@@ -27,7 +27,7 @@ GLEANED_RELATIONSHIPS = Table(
     "extraction",
     "gleaned_relationships",
     "extraction",
-    "Relationship instances: one row per relation record per text unit and round (paper §3.1.2)",
+    "Relationship instances: one row per relation record per text unit and round (From Local to Global, §3.1.2)",
     ("instance_id",),
     (
         column("instance_id", "VARCHAR", "Hash of unit, round and position in the reply"),
@@ -246,7 +246,7 @@ REPORT_CONTEXTS = Table(
     "reports",
     "report_contexts",
     "reports",
-    "The packed context each report was written from (paper §3.1.5)",
+    "The packed context each report was written from (From Local to Global, §3.1.5)",
     ("report_id",),
     (
         column("report_id", "VARCHAR", "Report", ref="graph.communities.community_id"),

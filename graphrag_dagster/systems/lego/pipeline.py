@@ -100,7 +100,10 @@ def paths(_tables: Tables, run: StepRun) -> Iterator[Made]:
 
 
 def path_variants(_tables: Tables, run: StepRun) -> Iterator[Made]:
-    """What recall is worth, and what acceleration and further steps cost (paper Figure 5, Tables 5 to 9)."""
+    """What recall is worth, and what acceleration and further steps cost.
+
+    LEGO-GraphRAG, Figure 5, Tables 5 to 9.
+    """
     from graphrag_dagster.systems.lego.retrieval.scorer_registry import recipe_scorer
     from graphrag_dagster.systems.lego.search.graph_arrays import path_store_of
     from graphrag_dagster.systems.lego.search.path_index import resources_of

@@ -182,7 +182,7 @@ PATH_SCORES = Table(
     "paths",
     "scores",
     "paths",
-    "Scores of each instance on each question, by gold answers (second paper B.4)",
+    "Scores of each instance on each question, by gold answers (LEGO-GraphRAG, B.4)",
     ("question_id", "instance"),
     (
         _QUESTION,
@@ -205,7 +205,7 @@ PATH_JUDGEMENTS = Table(
     "paths",
     "judgements",
     "paths",
-    "Whether a model accepts the answer of an instance as correct (second paper B.4)",
+    "Whether a model accepts the answer of an instance as correct (LEGO-GraphRAG, B.4)",
     ("question_id", "instance"),
     (
         _QUESTION,
@@ -220,7 +220,7 @@ PATH_SUMMARY = Table(
     "paths",
     "summary",
     "paths",
-    "Mean of each measure over the questions, by instance and number of hops (second paper B.4)",
+    "Mean of each measure over the questions, by instance and number of hops (LEGO-GraphRAG, B.4)",
     ("instance", "hops", "measure"),
     (
         _INSTANCE,
@@ -244,7 +244,7 @@ RECALL_WINDOWS = Table(
     "paths",
     "recall_windows",
     "paths",
-    "Chosen size of the subgraph for enough recall, by class of questions (second paper B.5)",
+    "Chosen size of the subgraph for enough recall, by class of questions (LEGO-GraphRAG, B.5)",
     ("class",),
     (
         column(
@@ -275,7 +275,7 @@ PATH_STUDY = Table(
     "paths",
     "study",
     "paths",
-    "What recall is worth, and what acceleration and additional steps cost (second paper B.5 to B.9)",
+    "What recall is worth, and what acceleration and additional steps cost (LEGO-GraphRAG, B.5 to B.9)",
     ("part", "variant", "measure"),
     (
         column(

@@ -12,7 +12,7 @@ import pytest
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.resources.dagster_instance import instance
-from graphrag_dagster.resources.run_history import forget_runs
+from graphrag_dagster.resources.run_history import delete_run
 
 FILES = RUNS, INDEX, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
 
@@ -188,7 +188,7 @@ def test_a_run_whose_records_are_deleted_under_it_is_told_so(records: Path) -> N
         with instance() as opened:
             run = opened.get_run_by_id(run_in(opened))
             assert run is not None
-            forget_runs(opened, [run.run_id])
+            delete_run(opened, run.run_id)
             opened.report_engine_event("more", run)
 
     with pytest.raises(GraphragError, match=told):

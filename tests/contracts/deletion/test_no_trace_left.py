@@ -15,11 +15,13 @@ from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, erase, note_file
+from graphrag_dagster.kernel.storage.home import PREVIEWS
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.resources.dagster_keys import asset_key
 from graphrag_dagster.resources.run_history import purge_history
 from graphrag_dagster.systems.graphrag.resolution.settings import Decision, decisions_text
 from support.corpora import write_corpus
@@ -49,14 +51,12 @@ def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpo
     before = traces(home)
     assert any(path.startswith("warehouse/coast.duckdb") for path in before)
     assert any(path.startswith("warehouse/published/") for path in before)
-    assert any(path.startswith(".dagster_home/") for path in before)
+    # What Dagster records has nothing of a document, be it there or gone.
+    assert not any(path.startswith(".dagster_home/") for path in before)
     assert any(path.startswith("cache/") for path in before) == (engine == "llm")
     assert results()
     shutil.rmtree(home / "corpora" / "coast" / "secret")
     run_job("coast")
-    left = {path: found for path, found in traces(home).items() if not path.startswith(".dagster_home")}
-    assert left == {}, left
-    purge()
     assert traces(home) == {}
     assert results() == []
     assert not (home / "warehouse" / "reports" / "coast").exists()
@@ -67,13 +67,30 @@ def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpo
         assert len(endpoint.requests) == paid
 
 
+def test_previews_stay_until_the_history_is_deleted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_corpus(home / "corpora")
+    (folder / "dossier.txt").write_text("Quorvax Zentholm founded the Blimmerwick Foundry.", encoding="utf-8")
+    monkeypatch.setenv(PREVIEWS, "true")
+    run_job("coast")
+    with instance() as records:
+        observed = records.fetch_observations(asset_key(tables.DOCUMENTS), limit=1).records
+    (seen,) = (record.asset_observation for record in observed)
+    assert seen is not None
+    rows = seen.metadata["preview"].value
+    assert 0 < len(rows) <= 5
+    (folder / "dossier.txt").unlink()
+    run_job("coast")
+    assert {path.split("/")[0] for path in traces(home)} == {".dagster_home"}
+    purge()
+    assert traces(home) == {}
+
+
 @pytest.mark.long
 def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) -> None:
     home = enter("extractive")
     (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/secret/open.txt")
     (home / "corpora/coast/secret/open.txt").write_text("Selma Dray met Hanna Quill in Port Ellery.")
     run_job("coast")
-    purge()
     assert traces(home) == {}
 
 
@@ -88,7 +105,6 @@ def test_what_was_said_of_a_removed_document_leaves_no_byte(home: Path) -> None:
     assert "1871-05-04" in warehouse.read(tables.DOCUMENT_PERIODS, "coast")["words"]
     (folder / "said.md").unlink()
     run_job("coast")
-    purge()
     assert traces(home) == {}
     assert warehouse.read(tables.DOCUMENT_METADATA, "coast").is_empty()
     assert "1871-05-04" not in warehouse.read(tables.DOCUMENT_PERIODS, "coast")["words"]
@@ -114,7 +130,6 @@ def test_names_of_a_decision_that_was_taken_back_leave_no_byte(home: Path) -> No
     file.write_text(decisions_text([plain]), encoding="utf-8")
     run_job("coast")
     kept = published(Warehouse(), "coast")
-    purge()
     assert traces(home) == {}
     assert not standing.file.exists()
     file.unlink()
@@ -129,7 +144,6 @@ def test_the_last_documents_leave_no_byte(enter: Enter) -> None:
     for folder in ("secret", "news", "institute"):
         shutil.rmtree(home / "corpora" / "coast" / folder)
     run_job("coast", resources={"corpora": {"accept_removals": True}})
-    purge()
     assert traces(home) == {}
     for table in (tables.DOCUMENTS, tables.ENTITIES, tables.COMMUNITY_REPORTS, tables.ENTITY_EMBEDDINGS):
         assert Warehouse().read(table, "coast").height == 0
@@ -207,7 +221,6 @@ def test_a_run_killed_once_the_documents_are_replaced_is_completed_by_the_next(e
     assert note.exists()
     assert traces(home / "warehouse")
     run_job("coast")
-    purge()
     assert traces(home) == {}
 
 
@@ -235,7 +248,6 @@ def test_erasing_killed_at_any_moment_is_completed_by_the_next(enter: Enter) -> 
             assert Warehouse().read(table, "coast").equals(frame)
     assert killed >= 2
     erase_and_publish()
-    purge()
     assert traces(home) == {}
     assert sorted(one.name for one in warehouse.iterdir()) == ["coast.duckdb", "published", "reports"]
 

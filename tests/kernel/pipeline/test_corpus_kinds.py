@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import load_settings, pars
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.table_declaration import Tables
-from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 from support.corpora import write_corpus
 
 TEXT = {"corpus", "extraction", "embeddings"}
@@ -85,7 +85,8 @@ def made(corpus: str, *stages: Step) -> bool:
     """Whether a run of some stages comes to its end."""
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(CORPUS.name or "", [corpus])
-        wanted = [assets_of(stage, stage.name, automatic=False) for stage in stages]
+        shown = frozenset(asset_key(table) for stage in stages for table in stage.assets)
+        wanted = [assets_of(stage, shown) for stage in stages]
         resources = compose().resources or {}
         return dg.materialize(
             wanted, partition_key=corpus, resources=resources, instance=instance, raise_on_error=False

@@ -9,16 +9,15 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster.assets.step_assets import assets_of
+from graphrag_dagster.assets.step_assets import assets, assets_of, jobs
 from graphrag_dagster.component import compose
 from graphrag_dagster.dbt_like_sql.loader import our_models
-from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.pipeline import code_versions
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
-from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, _in_order, groups
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, _in_order
 from graphrag_dagster.kernel.pipeline.table_checks import rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
@@ -27,9 +26,11 @@ from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.import_tables import IMPORTED_FILES
 from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS
-from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 from support.corpora import write_corpus
 
+#: With every step, as if some corpus made each of its stages.
+defs = dg.Definitions(assets=assets(STEPS), jobs=jobs(STEPS), resources=compose().resources)
 QUERIES = {model.table: set(model.refs) for model in our_models()}
 
 
@@ -50,8 +51,8 @@ def test_stages_read_what_those_before_them_make_and_their_assets_hang_on_it() -
     graph = defs.resolve_asset_graph()
     made_by: dict[Table, Step] = {}
     for stage in STEPS:
-        keys = {dg.AssetKey(table.asset_key) for table in stage.assets}
-        keys |= {dg.AssetKey(stage.artifact.split("/"))} if stage.artifact else set()
+        keys = {asset_key(table) for table in stage.assets}
+        keys |= {asset_key(stage.artifact)} if stage.artifact else set()
         pending, above = list(keys), set(keys)
         while pending:
             for parent in graph.get(pending.pop()).parent_keys - above:
@@ -59,7 +60,7 @@ def test_stages_read_what_those_before_them_make_and_their_assets_hang_on_it() -
                 pending.append(parent)
         for table in read_by(stage):
             before = made_by[table]
-            assert {dg.AssetKey(one.asset_key) for one in before.assets} & above, (stage.name, before.name)
+            assert {asset_key(one) for one in before.assets} & above, (stage.name, before.name)
         made_by |= dict.fromkeys(stage.makes, stage)
 
 
@@ -86,15 +87,15 @@ def test_a_run_shows_few_assets_each_with_few_neighbours_in_the_order_of_the_wor
     graph = defs.resolve_asset_graph()
     index = defs.resolve_job_def("index")
     assert len(index.asset_layer.executable_asset_keys) <= 35
-    assert {node.name for node in index.nodes} == {
-        *(step.name for step in INDEX_STEPS),
-        "marts__published_snapshot_fresh",
-    }
+    assert {node.name for node in index.nodes} == {step.name for step in INDEX_STEPS}
     for key in graph.get_all_asset_keys():
         node = graph.get(key)
         assert len(node.parent_keys | node.child_keys) <= 10, key
-    names = [groups()[stage.name] for stage in INDEX_STEPS]
-    assert names == sorted(names)
+    for spec in defs.resolve_all_asset_specs():
+        assert spec.key.path[0] == spec.group_name
+        assert str(spec.group_name).isalpha()
+    last_names = [spec.key.path[-1] for spec in defs.resolve_all_asset_specs()]
+    assert len(set(last_names)) == len(last_names)
 
 
 @pytest.fixture
@@ -107,12 +108,17 @@ def instance(home: Path) -> Iterator[dg.DagsterInstance]:
 
 
 def run(
-    instance: dg.DagsterInstance, function: Callable[[Tables, StepRun], Iterator[Made]], *assets: Table
+    instance: dg.DagsterInstance,
+    function: Callable[[Tables, StepRun], Iterator[Made]],
+    *assets: Table,
+    selection: dg.AssetSelection | None = None,
 ) -> dg.ExecuteInProcessResult:
     stage = Step("said", function, reads=(tables.DOCUMENTS,), assets=dict.fromkeys(assets, ()))
     return dg.materialize(
-        [assets_of(stage, "said", automatic=False)],
-        partition_key="coast",
+        [assets_of(stage, frozenset())],
+        selection=selection,
+        # A job of checks alone has no partitions for Dagster, whatever those of its checks (1.13.27).
+        tags={"dagster/partition": "coast"},
         resources=compose().resources or {},
         instance=instance,
         raise_on_error=False,
@@ -142,10 +148,29 @@ def test_both_tables_are_there_with_what_is_told_of_them(instance: dg.DagsterIns
     told = made(result)
     assert list(told) == ["document_metadata", "document_periods"]
     metadata = told["document_metadata"].metadata
-    assert {"dagster/partition_row_count", "dagster/uri", "sample", "dated", "seconds"} <= set(metadata)
+    assert {"dagster/partition_row_count", "dagster/uri", "dated", "seconds"} <= set(metadata)
     assert (told["document_metadata"].tags or {})["dagster/data_version"]
     for table in (DOCUMENT_METADATA, DOCUMENT_PERIODS):
         assert Warehouse().read(table, "coast").is_empty()
+
+
+def test_a_check_runs_alone_and_what_a_step_makes_is_told_whatever_is_selected(
+    instance: dg.DagsterInstance,
+) -> None:
+    assets = (DOCUMENT_METADATA, DOCUMENT_PERIODS)
+    one = dg.AssetSelection.assets(asset_key(DOCUMENT_PERIODS))
+    result = run(instance, said(DOCUMENT_PERIODS.empty()), *assets, selection=one)
+    assert result.success
+    assert set(made(result)) == {"document_metadata", "document_periods"}
+    assert not any(event.is_hook_event for event in result.all_events)
+
+    checks = dg.AssetSelection.checks_for_assets(asset_key(DOCUMENT_METADATA))
+    alone = run(instance, said(ValueError("nothing is made")), *assets, selection=checks)
+    assert alone.success
+    assert not made(alone)
+    (found,) = alone.get_asset_check_evaluations()
+    assert found.passed
+    assert {name: value.value for name, value in found.metadata.items()} == {"problems": 0}
 
 
 def test_what_came_before_a_failure_is_written_and_told(instance: dg.DagsterInstance) -> None:
@@ -169,7 +194,7 @@ def test_a_stage_does_without_tables_that_are_not_made_of_such_a_corpus(
     assert not Warehouse().exists(IMPORTED_FILES, "coast")
     (stage,) = (stage for stage in STEPS if stage.name == "corpus")
     result = dg.materialize(
-        [assets_of(stage, "corpus", automatic=False)],
+        [assets_of(stage, frozenset())],
         partition_key="coast",
         resources=compose().resources or {},
         instance=instance,
@@ -197,7 +222,8 @@ def test_a_check_says_all_that_is_wrong_and_only_what_blocks_stops_the_run(
     result = run(instance, function, DOCUMENT_PERIODS)
     (found,) = result.get_asset_check_evaluations()
     assert (found.check_name, found.passed, found.severity) == ("valid", False, dg.AssetCheckSeverity.ERROR)
-    assert "document_id is missing from corpus.documents.document_id in 1 rows" in str(found.metadata)
+    assert found.metadata["problems"].value == 1
+    assert found.description == "document_id is missing from corpus.documents.document_id in 1 rows"
     assert not result.success
 
 

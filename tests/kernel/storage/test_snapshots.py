@@ -23,7 +23,7 @@ from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
 from graphrag_dagster.cli.commands.corpus.snapshot_commands import roll_back, show_snapshots
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.cli.result import show
-from graphrag_dagster.definitions import defs
+from graphrag_dagster.component import compose
 from graphrag_dagster.errors import HeldError, WarehouseError
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.llm_cache import User
@@ -159,7 +159,7 @@ def test_a_snapshot_holds_every_table_and_its_manifest_tells_of_it(warehouse: Wa
     assert told["settings"]["questions"]["methods"] == ["basic"]
     assert told["models"]["embedder"].startswith("static/")
     assert told["models"]["extract"] == "extractive"
-    indexed = {"/".join(table.asset_key) for table in INDEX} & set(told["code"])
+    indexed = {"/".join(table.path) for table in INDEX} & set(told["code"])
     assert indexed >= {"corpus/documents", "graph/entities", "reports/community_reports"}
     for key in indexed:
         assert told["code"][key] == code_version(declared_table(key.replace("/", ".")).group)
@@ -242,10 +242,10 @@ def test_results_are_published_beside_the_same_index_and_never_make_answers_stal
     assert run_job("coast", job="answer").success
     assert current(warehouse) == after
     for name in ("answer", "evaluate", "study_extraction", "study_windows"):
-        job = defs.resolve_job_def(name)
+        job = compose(research=True).resolve_job_def(name)
         keys = {key.to_user_string() for key in job.asset_layer.executable_asset_keys}
-        assert "marts/published_results" in keys
-        assert "marts/published_snapshot" not in keys
+        assert "serving/published_results" in keys
+        assert "serving/published_snapshot" not in keys
 
 
 def test_no_publication_shows_what_another_run_has_left_half_made(warehouse: Warehouse) -> None:

@@ -12,7 +12,7 @@ ANSWERS = Table(
     "answers",
     "answers",
     "answers",
-    "One answer per question of the corpus's list and search method (paper §4.1)",
+    "One answer per question of the corpus's list and search method (From Local to Global, §4.1)",
     ("answer_id",),
     (
         column("answer_id", "VARCHAR", "Hash of question and method"),

@@ -6,7 +6,7 @@ CORPUS_DESCRIPTIONS = Table(
     "questions",
     "corpus_descriptions",
     "questions",
-    "Description of the corpus that questions are written from (paper §4.1.2)",
+    "Description of the corpus that questions are written from (From Local to Global, §4.1.2)",
     ("source",),
     (
         column(
@@ -23,7 +23,7 @@ PERSONAS = Table(
     "questions",
     "personas",
     "questions",
-    "Personas: K invented people who use the corpus (paper §4.1.2)",
+    "Personas: K invented people who use the corpus (From Local to Global, §4.1.2)",
     ("persona_id",),
     (
         column("persona_id", "VARCHAR", "Hash of name and description"),

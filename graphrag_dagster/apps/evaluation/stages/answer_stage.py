@@ -145,7 +145,10 @@ TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS, ANSWER_STATE
 
 
 def answers(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Every question by every search method (paper §4.1); reuses answers of earlier runs that still hold."""
+    """Every question by every search method; reuses answers of earlier runs that still hold.
+
+    From Local to Global, §4.1.
+    """
     # What answering needs is much, and only this stage needs it.
     from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 

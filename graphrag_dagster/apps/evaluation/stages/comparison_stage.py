@@ -32,7 +32,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
     QUALITY_JUDGE,
     REASON_READER,
 )
-from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, counts, rows_of
+from graphrag_dagster.kernel.pipeline.result_display import FilePath, counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
 from graphrag_dagster.kernel.tables.table_declaration import Tables
 
@@ -40,9 +40,11 @@ _NO_JUDGE = "no model judges (evaluation.engine is extractive), and nothing else
 
 
 def judgements(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Every pair of answers compared by a model, by every criterion, in replicates (paper §4.1.3).
+    """Every pair of answers compared by a model, by every criterion, in replicates.
 
-    Then the themes of the judge's reasons, and which reasons speak of them (paper §5.1).
+    From Local to Global, §4.1.3.
+
+    Then the themes of the judge's reasons, and which reasons speak of them (From Local to Global, §5.1).
     """
     from graphrag_dagster.apps.evaluation.measures.pairwise_judging import judge_answers
 
@@ -95,7 +97,10 @@ def _themes(judged: pl.DataFrame, run: StepRun) -> Iterator[Made]:
 
 
 def measures(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """The atomic claims of every answer (paper §4.1.3), and how answers compare with reference answers."""
+    """The atomic claims of every answer, and how answers compare with reference answers.
+
+    From Local to Global, §4.1.3.
+    """
     yield from _claims(tables, run)
     yield from _quality(tables, run)
 
@@ -193,19 +198,15 @@ def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
     yield Made(SIGNIFICANCE, tests, {"significant": int(tests["significant"].sum())})
     yield Made(ALIGNMENT, ALIGNMENT.frame(inference.alignments(compared, measured)))
     verdicts = verdicts_of(tests, conditions, own.baseline, judged)
-    shown = rows_of(verdicts.select("measure", "condition", "outcome", "statement"))
-    told = {"headline": headline_of(verdicts, tests, judged, own.baseline), "verdicts": shown}
-    yield Made(VERDICTS, verdicts, told)
+    yield Made(VERDICTS, verdicts, {"headline": headline_of(verdicts, tests, judged, own.baseline)})
 
 
 def report(_tables: Tables, run: StepRun) -> Iterator[Artifact]:
     """Question, method, verdict, figures, examples, cost and caveats on one page that needs nothing else."""
     from graphrag_dagster.apps.evaluation.report.report_files import write_report_files
-    from graphrag_dagster.apps.evaluation.report.table_views import image
 
     made = write_report_files(run.warehouse, run.corpora, run.corpus)
-    figures = {one.name: Markdown(f"![{one.alt}]({image(one.svg)})") for one in made.figures}
-    told = {"page": FilePath(made.page), "bytes": made.page.stat().st_size, **figures}
+    told = {"page": FilePath(made.page), "bytes": made.page.stat().st_size}
     yield Artifact(sha256(made.page.read_bytes()).hexdigest()[:32], told)
 
 

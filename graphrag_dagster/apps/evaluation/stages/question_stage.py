@@ -62,7 +62,10 @@ _NOT_WRITTEN = {"written": False}
 
 
 def _persona_rows(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Personas, their tasks and their questions of the whole corpus, from its description (paper §4.1.2)."""
+    """Personas, their tasks and their questions of the whole corpus, from its description.
+
+    From Local to Global, §4.1.2.
+    """
     from graphrag_dagster.apps.evaluation.questions.persona_questions import describe_corpus, write_questions
 
     session, own, entities = (

@@ -12,7 +12,10 @@ from graphrag_dagster.kernel.tables.table_declaration import Tables
 
 
 def extraction_study(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Entity records by chunk size and number of gleanings, on a sample of the documents (paper Figure 3)."""
+    """Entity records by chunk size and number of gleanings, on a sample of the documents.
+
+    From Local to Global, Figure 3.
+    """
     from graphrag_dagster.apps.evaluation.stages.setting_studies import count_extraction
 
     session = run.session("extraction_study")
@@ -21,7 +24,10 @@ def extraction_study(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 
 def window_study(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Answers of plain retrieval (SS) with context windows of different sizes (paper Appendix C)."""
+    """Answers of plain retrieval (SS) with context windows of different sizes.
+
+    From Local to Global, Appendix C.
+    """
     from graphrag_dagster.apps.evaluation.stages.setting_studies import answer_windows, judge_windows
     from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 

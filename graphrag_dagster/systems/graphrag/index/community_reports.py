@@ -85,7 +85,10 @@ def reusable_reports(
 
 
 def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """A report per community, deepest level first, citing what it was written from (paper §3.1.5)."""
+    """A report per community, deepest level first, citing what it was written from.
+
+    From Local to Global, §3.1.5.
+    """
     # Not needed by the steps before, the first of which calls a model.
     from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
     from graphrag_dagster.systems.graphrag.reports.report_shards import writer_in_shards

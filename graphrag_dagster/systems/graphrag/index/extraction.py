@@ -40,7 +40,10 @@ from graphrag_dagster.systems.graphrag.tasks import CLAIM_EXTRACTOR, ENTITY_TYPE
 
 
 def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Entities, relationships and claims of each text unit (paper §3.1.2), while the units are embedded."""
+    """Entities, relationships and claims of each text unit, while the units are embedded.
+
+    From Local to Global, §3.1.2.
+    """
     units = tables[TEXT_CHUNKS]
     if not run.settings.makes("extraction"):
         yield embedded(run, TEXT_UNIT_EMBEDDINGS, units)

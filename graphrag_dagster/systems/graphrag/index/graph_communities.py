@@ -257,7 +257,7 @@ class ClusteringStart(Resource):
 
 
 def communities(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Communities by hierarchical Leiden (paper §3.1.4), and places by forces.
+    """Communities by hierarchical Leiden (From Local to Global, §3.1.4), and places by forces.
 
     Both begin from those of the last run: ids and places stay where they can. Entities are
     embedded meanwhile.

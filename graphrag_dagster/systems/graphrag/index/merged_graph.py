@@ -1,4 +1,4 @@
-"""The steps of entity resolution and of the merged graph (paper §3.1.3)."""
+"""The steps of entity resolution and of the merged graph (From Local to Global, §3.1.3)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -236,7 +236,10 @@ def resolution(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 
 def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Nodes, edges and claims, each with one description, those of all kinds at once (paper §3.1.3)."""
+    """Nodes, edges and claims, each with one description, those of all kinds at once.
+
+    From Local to Global, §3.1.3.
+    """
     of_entities, of_edges, of_claims = (
         tables[ENTITY_GROUPS],
         tables[RELATIONSHIP_GROUPS],
@@ -246,7 +249,7 @@ def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
     edge_words = run.begin(partial(_describe_groups, edges, of_edges), quiet=True)
     claim_words = run.begin(partial(_describe_groups, claims, of_claims), quiet=True)
     nodes = merge_entities(of_entities, of_edges, _describe_groups(own, of_entities))
-    yield Made(ENTITIES, nodes, {**counts(nodes, "type"), **_description_metadata(nodes, own)})
+    yield Made(ENTITIES, nodes, {"types": nodes["type"].n_unique(), **_description_metadata(nodes, own)})
     weight = run.settings.section(GraphSettings).weight
     merged = merge_relationships(of_edges, nodes, edge_words.result(), weight)
     yield Made(RELATIONSHIPS, merged, {"weight": weight, **_description_metadata(merged, edges)})

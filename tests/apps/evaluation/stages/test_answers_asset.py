@@ -16,7 +16,7 @@ from graphrag_dagster.apps.evaluation.questions.question_list import questions_o
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.apps.evaluation.stages.answer_stage import ListFilters
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.definitions import defs
+from graphrag_dagster.component import compose
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -34,8 +34,10 @@ questions:
 
 def answer_all() -> dict[str, object]:
     with instance() as dagster_instance:
-        result = defs.resolve_job_def("answer").execute_in_process(
-            partition_key="coast", instance=dagster_instance
+        result = (
+            compose(research=True)
+            .resolve_job_def("answer")
+            .execute_in_process(partition_key="coast", instance=dagster_instance)
         )
         (made,) = result.asset_materializations_for_node("answers")[:1]
         return {name: value.value for name, value in made.metadata.items()}
@@ -161,5 +163,5 @@ def test_the_right_answer_may_stand_in_the_first_column(tmp_path: Path) -> None:
 
 
 def test_checks_cover_the_answers() -> None:
-    keys = {key.asset_key for key in defs.resolve_asset_graph().asset_check_keys}
-    assert dg.AssetKey(["answers", "answer_citations"]) in keys
+    keys = {key.asset_key for key in compose(research=True).resolve_asset_graph().asset_check_keys}
+    assert dg.AssetKey(["evaluation", "answer_citations"]) in keys

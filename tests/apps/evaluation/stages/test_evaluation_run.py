@@ -28,7 +28,7 @@ from graphrag_dagster.apps.evaluation.tables import (
     WINDOW_ANSWERS,
     WINDOW_WIN_RATES,
 )
-from graphrag_dagster.definitions import defs
+from graphrag_dagster.component import compose
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
@@ -310,5 +310,5 @@ def test_the_studies_compare_chunk_sizes_and_windows(
 
 
 def test_the_job_makes_all_of_it() -> None:
-    made = {key.path[0] for key in defs.resolve_job_def("evaluate").asset_layer.executable_asset_keys}
-    assert made == {"questions", "answers", "evaluation", "marts"}
+    job = compose(research=True).resolve_job_def("evaluate")
+    assert {key.path[0] for key in job.asset_layer.executable_asset_keys} == {"evaluation", "serving"}

@@ -53,7 +53,7 @@ def test_every_table_and_its_meaning_is_in_the_catalogue(
         assert files == {Path(table.schema, table.name, f"{table.name}.parquet") for table in tables}
         assert tables == {table: table.meaning for table in tables}
         meanings = {
-            (*table.asset_key, column.name, column.meaning) for table in tables for column in table.columns
+            (*table.path, column.name, column.meaning) for table in tables for column in table.columns
         }
         assert told(lake, "columns") == meanings
         for table in tables:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.assets.step_assets import ASSETS
 from graphrag_dagster.component import compose
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
@@ -143,13 +142,14 @@ def corpus(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:
     """Extract the corpus into its file; gives the units taken over, and why not more."""
     places = HomeFolders(corpora=str(corpora or home / "corpora"), warehouse=str(home / "{corpus}.duckdb"))
+    composed = compose(places)
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("corpus", ["coast"])
         run = dg.materialize(
-            [one for one in ASSETS if one.op.name in {"imports", "corpus", "extraction"}],
+            [one for one in composed.assets or () if one.op.name in {"corpus", "extraction"}],
             partition_key="coast",
             instance=instance,
-            resources=compose(places).resources,
+            resources=composed.resources,
         )
     (made,) = (
         one.metadata

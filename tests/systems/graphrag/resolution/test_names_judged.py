@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dagster import AssetKey
 
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.resources.dagster_keys import asset_key
 from graphrag_dagster.systems.graphrag.resolution.tables import DECISIONS
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -69,7 +69,7 @@ def entities() -> set[str]:
 
 def told() -> dict[str, Any]:
     with instance() as records:
-        made = records.get_latest_materialization_event(AssetKey(DECISIONS.asset_key))
+        made = records.get_latest_materialization_event(asset_key(DECISIONS))
     assert made is not None
     assert made.asset_materialization is not None
     return {name: one.value for name, one in made.asset_materialization.metadata.items()}
