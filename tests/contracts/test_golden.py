@@ -198,11 +198,12 @@ def test_a_version_is_its_number_and_what_tells_by_itself_that_it_has_changed(
             versions, "version", lambda name: "999" if name == "graspologic-native" else installed(name)
         )
         assert differing() == {"communities", "coterag"}
-    models = shutil.copytree(versions._MODELS, tmp_path / "models")
+    (ours, *others) = versions.model_folders()
+    models = shutil.copytree(ours, tmp_path / "models")
     with (models / "graph" / "triples.sql").open("a", encoding="utf-8") as query:
         query.write("limit 1")
     with monkeypatch.context() as patch:
-        patch.setattr(versions, "_MODELS", models)
+        patch.setattr(versions, "model_folders", lambda: (models, *others))
         assert differing() == {"graph"}
     assert differing() == set()
 
