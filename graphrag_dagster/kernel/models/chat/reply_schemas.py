@@ -91,12 +91,6 @@ class GraphShape(Shape):
     relationships: list[RelationshipShape]
 
 
-class RelationshipsShape(Shape):
-    """The relationships that one text holds."""
-
-    relationships: list[RelationshipShape]
-
-
 class LabelledRelationshipShape(Shape):
     """A relationship record with a label."""
 
@@ -111,12 +105,6 @@ class LabelledGraphShape(Shape):
     """What one text holds, its relationships labelled."""
 
     entities: list[EntityShape]
-    relationships: list[LabelledRelationshipShape]
-
-
-class LabelledRelationshipsShape(Shape):
-    """The relationships that one text holds, labelled."""
-
     relationships: list[LabelledRelationshipShape]
 
 
