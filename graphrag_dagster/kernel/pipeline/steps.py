@@ -138,8 +138,3 @@ def _compose() -> Sequence[Step]:
 #: The steps of the index, then those with separate jobs.
 STEPS: Sequence[Step] = _compose()
 INDEX_STEPS: Sequence[Step] = tuple(step for step in STEPS if not step.requested)
-
-
-def step_of(table: Table) -> Step:
-    """Return the step that makes a table."""
-    return next(step for step in STEPS if table in step.makes)
