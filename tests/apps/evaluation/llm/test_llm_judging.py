@@ -209,8 +209,8 @@ def test_the_model_is_told_what_is_wrong_and_what_it_then_replies_counts(
     with ScriptedEndpoint(lambda _: next(replies)) as endpoint:
         [told] = judge(model_of(endpoint), ONE)
     assert (told.winner, told.reason, told.problem) == (2, "Fuller.", None)
-    assert [len(chat.body["messages"]) for chat in endpoint.chats] == [2, 2, 2, 4]
-    assert 'its "winner" is not one of' in endpoint.chats[3].body["messages"][-1]["content"]
+    assert [len(chat.body["messages"]) for chat in endpoint.chats] == [2, 2, 4, 2]
+    assert 'its "winner" is not one of' in endpoint.chats[2].body["messages"][-1]["content"]
 
 
 def test_a_comparison_that_fails_leaves_the_others(model_of: Callable[..., Any]) -> None:

@@ -224,7 +224,7 @@ def test_statements_that_cannot_be_read_are_a_problem(model_of: Callable[..., An
 
 
 def test_a_long_text_gets_room_for_its_statements(model_of: Callable[..., Any]) -> None:
-    text = "The quay was built in parts. " * 600
+    text = " ".join(f"Stone {number} of the quay was laid in spring." for number in range(600))
     with ScriptedEndpoint(script, obey_limit=True) as endpoint:
         [found] = LlmQualityJudge(model_of(endpoint), prompts, max_tokens=100).statements([text])
     assert (len(found.items), found.problem, len(endpoint.chats)) == (600, None, 1)
