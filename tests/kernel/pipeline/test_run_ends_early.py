@@ -90,7 +90,7 @@ def test_a_prompt_that_is_read_in_part_ends_the_run_until_it_fits(
             assert "OLLAMA_CONTEXT_LENGTH" in told
             assert "doctor CORPUS --fix" in told
         # What arrived in part is not taken for good.
-        cut = endpoint.chats[0].body["messages"]
+        cut = endpoint.chats[1].body["messages"]
         endpoint.capabilities = type(endpoint.capabilities)()
         asked = len(endpoint.chats)
         assert run("index", "light")[0] == 0
