@@ -75,7 +75,8 @@ def test_shards_on_ray_give_the_same_tables_though_a_worker_is_killed(
         sent = {one.digest for one in endpoint.requests}
     with ScriptedEndpoint(faults=kill_one) as endpoint:
         assert made(monkeypatch, tmp_path / "shards", endpoint, SHARDS) == whole
-        assert {one.digest for one in endpoint.requests} == sent
+        # What the killed process was in the middle of sending has no body.
+        assert {one.digest for one in endpoint.requests if one.body} == sent
     assert killed
     assert [
         path
