@@ -58,9 +58,9 @@ from graphrag_dagster.systems.graphrag.llm.record_parsing import (
 def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) -> UnitExtraction:
     """Return the extraction of a unit.
 
-    The state is ``quarantined`` where the first reply could not be used, or not one of its records could;
-    ``repaired`` where records were repaired or quarantined, the text was asked about in halves, or a gleaning
-    was lost, and the reason says which; ``empty`` for a reply without records.
+    The state is ``quarantined`` where the first reply, or that to one half of the text, could not be used, or
+    not one of its records could; ``repaired`` where records were repaired or quarantined, the text was asked
+    about in halves, or a gleaning was lost, and the reason says which; ``empty`` for a reply without records.
 
     Args:
         unit: the text unit.
@@ -99,6 +99,8 @@ def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) ->
 def _state(
     talk: GleaningConversation, kept: int, repaired: int, aside: list[Quarantined], nothing: str
 ) -> tuple[UnitState, str | None]:
+    if talk.lost and talk.half:
+        return "quarantined", f"one half of the text got no usable reply: {talk.lost.reason}"
     if talk.lost and not talk.replies:
         return "quarantined", talk.lost.reason
     records = [record for record in aside if record.kind != "reply"]
