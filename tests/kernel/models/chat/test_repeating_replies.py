@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition, is_repetitive
+from graphrag_dagster.kernel.models.endpoint import openai_client
 from support.endpoint import Scripted, ScriptedEndpoint
 
 NAMES = ("Selma Dray", "Velm", "Oslin", "Marrow Lane", "Tobin", "Ilka Venn", "Ostrefield")
@@ -152,10 +153,17 @@ def test_nothing_of_an_ended_stream_is_left_to_the_garbage_collector(
 
 
 def test_a_long_reply_that_goes_on_is_read_to_its_end(
-    model_of: Callable[..., Any], request_: ChatRequest
+    model_of: Callable[..., Any], request_: ChatRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = ",".join(record(f"{name} the {number}th") for number in range(60) for name in NAMES)
+    looked: list[int] = []
+    monkeypatch.setattr(
+        openai_client, "is_repetitive", lambda text: looked.append(len(text)) or is_repetitive(text)
+    )
+    rows = ",".join(record(f"{name} the {number}th") for number in range(300) for name in NAMES)
     whole = f'{{"entities": [{rows}]}}'
     with ScriptedEndpoint(lambda _: Scripted(whole)) as endpoint:
         reply: ChatReply = asyncio.run(model_of(endpoint).complete(request_))
     assert (reply.text, reply.finish_reason) == (whole, "stop")
+    # A text that is read anew every 500 characters takes the square of its length.
+    assert len(whole) > 150_000
+    assert sum(looked) < 15 * len(whole)
