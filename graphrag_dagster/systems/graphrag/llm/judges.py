@@ -14,8 +14,8 @@ from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePai
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
-#: Most pairs in a call.
-MOST_PAIRS = 14
+#: Most pairs in a call, and how many it has on average.
+MOST_PAIRS, USUAL_PAIRS = 14, 8
 #: Fewest pairs of a call that others follow, and after how many pairs from there on it ends on average.
 _FEWEST, _ENDS = 6, 3
 _LONGEST_NAME, _LONGEST_REASON = 200, 300
