@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import (
     own_database,
     own_database_if_made,
 )
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep, copy_cache
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, copy_cache
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore, models_of
@@ -29,9 +29,9 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 
 
-def upkeep() -> Upkeep:
+def upkeep() -> CacheMaintenance:
     """The LLM cache of this home."""
-    return Upkeep(own_database())
+    return CacheMaintenance(own_database())
 
 
 def show_stats() -> Result:

@@ -13,7 +13,7 @@ import pytest
 
 from graphrag_dagster.apps.planning.indexing_forecast import Indexing, Indexings
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, Pruned
 from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
@@ -225,7 +225,7 @@ def test_a_process_has_one_connection_and_a_deleted_file_is_begun_anew(tmp_path:
         one.unlink()
     second = database_at(path)
     assert second is not first
-    assert Upkeep(second).stats()["replies"] == []
+    assert CacheMaintenance(second).stats()["replies"] == []
     second.close()
 
 
