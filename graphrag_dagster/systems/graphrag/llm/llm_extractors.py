@@ -130,10 +130,9 @@ class Options(TypedDict, total=False):
         gleaning_rounds: most continuations per unit; default 1.
         gleaning_order: of checking and continuing; default ``check_first``.
         replies: JSON by schema, which is the default, or the paper's delimited tuples.
-        logit_bias: the endpoint can force tokens, which is the default.
+        logit_bias: the endpoint can force tokens, which is the default; none of an encoding that is not
+            known by the model's name is forced.
         max_output_tokens: longest reply; default 4000.
-        tokenizer_name: encoding of the model, by default told by the model's name; no token of an unknown
-            encoding is forced.
     """
 
     gleaning_rounds: int
@@ -141,7 +140,6 @@ class Options(TypedDict, total=False):
     replies: Replies
     logit_bias: bool
     max_output_tokens: int
-    tokenizer_name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +248,7 @@ class GleaningExtractor:
 def _forced_tokens(model: ChatModel, options: Options) -> tuple[int, ...]:
     if not options.get("logit_bias", True):
         return ()
-    return first_tokens(options.get("tokenizer_name") or encoding_of_model(model.name))
+    return first_tokens(encoding_of_model(model.name))
 
 
 _GRAPH_RECORDS = WantedRecords(
