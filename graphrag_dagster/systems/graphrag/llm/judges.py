@@ -148,7 +148,6 @@ def _line(text: str) -> str:
 
 #: Most statements in a call, and most characters of them with their words.
 _STATEMENTS, _CHARACTERS = 10, 12_000
-#: A record with an id, a verdict and a reason of fifteen words takes no more, line breaks included.
 _SUPPORT_WORDS: Mapping[str, Verdict] = MappingProxyType(
     {
         **dict.fromkeys(("yes", "true", "supported", "fully", "fully supported"), "supported"),
