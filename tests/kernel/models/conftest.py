@@ -28,7 +28,7 @@ class Memory:
         self.database = Database(place)
         self.replies = Replies(self.database)
         self.log = UsageLog(self.database)
-        self.upkeep = CacheMaintenance(self.database)
+        self.maintenance = CacheMaintenance(self.database)
 
     def account(
         self, corpus: str = "c", asset: str = "a", run: str = "r1", budget: Budget | None = None
