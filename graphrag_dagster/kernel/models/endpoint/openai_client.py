@@ -61,15 +61,16 @@ class _Heard:
                 listen(delta.text)
 
     def repeats(self) -> bool:
-        """Whether what has come so far repeats itself, at two looks one after the other.
+        """Whether what has come so far repeats itself, at two looks with nothing new between them.
 
         One alone may have met a record that is given twice.
         """
         if self.length - self.looked_at < max(_LOOK_EVERY, _LOOK_SHARE * self.looked_at):
             return False
-        before, self.looked_at = self.repeated, self.length
-        self.repeated = is_repetitive("".join(self.content))
-        return before and self.repeated
+        before, since = self.repeated, self.looked_at
+        text, self.looked_at = "".join(self.content), self.length
+        self.repeated = is_repetitive(text)
+        return before and self.repeated and is_repetitive(text, since)
 
     def end_early(self, prompt_tokens: int) -> None:
         """Take what has come for the reply; a piece is about a token, and servers count only at the end."""

@@ -157,7 +157,9 @@ def test_a_long_reply_that_goes_on_is_read_to_its_end(
 ) -> None:
     looked: list[int] = []
     monkeypatch.setattr(
-        openai_client, "is_repetitive", lambda text: looked.append(len(text)) or is_repetitive(text)
+        openai_client,
+        "is_repetitive",
+        lambda text, *since: looked.append(len(text)) or is_repetitive(text, *since),
     )
     rows = ",".join(record(f"{name} the {number}th") for number in range(300) for name in NAMES)
     whole = f'{{"entities": [{rows}]}}'
@@ -167,3 +169,32 @@ def test_a_long_reply_that_goes_on_is_read_to_its_end(
     # A text that is read anew every 500 characters takes the square of its length.
     assert len(whole) > 150_000
     assert sum(looked) < 15 * len(whole)
+
+
+def claim(number: int) -> dict[str, Any]:
+    return {"subject": "Velm", "object": None, "type": "FLOOD", "description": f"Velm was flooded, {number}."}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {
+            "claims": [
+                claim(n) for number in range(40) for n in ((number, number) if number % 9 else (number,))
+            ]
+        },
+        {
+            "statements": ["Velm was flooded.", "Oslin was not."] * 3
+            + [f"{n} barges sank." for n in range(90)]
+        },
+        {"verdicts": [{"id": n, "reason": "It says so.", "verdict": "yes"} for n in range(1, 60)]},
+        {"ratings": [{"id": n, "rating": 0} for n in range(1, 200)]},
+    ],
+)
+def test_what_recurs_among_what_is_new_ends_no_reply(
+    model_of: Callable[..., Any], request_: ChatRequest, reply: dict[str, Any]
+) -> None:
+    whole = json.dumps(reply)
+    with ScriptedEndpoint(lambda _: Scripted(whole)) as endpoint:
+        came: ChatReply = asyncio.run(model_of(endpoint).complete(request_))
+    assert (came.text, came.finish_reason) == (whole, "stop")
