@@ -53,7 +53,7 @@ def _main(given: dict[str, Any]) -> None:
     from graphrag_dagster.kernel.models.cache.cache_database import database_at
     from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
     from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
-    from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
+    from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, UsageAccount, UsageLog
     from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
     from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
     from graphrag_dagster.kernel.models.chat.structured_output import ask
@@ -71,7 +71,7 @@ def _main(given: dict[str, Any]) -> None:
     chosen = {"name": "scripted", "concurrency": 16, "retries": 2, "timeout_seconds": 30.0}
     settings = ModelSettings(base_url=given["url"], **{**chosen, **given.get("model", {})})
     sender = OpenAIChatModel(settings, first_wait=0.01)
-    model = CachedChatModel(sender, account, Till(account, settings, settings.name, given["url"]))
+    model = CachedChatModel(sender, account, CostMeter(account, settings, settings.name, given["url"]))
     requests = [
         ChatRequest("hello", (Message("user", f"Question {number}?"),), 30)
         for number in range(given["prompts"])

@@ -32,7 +32,7 @@ from graphrag_dagster.systems.graphrag.llm.extraction_lengths import (
     plan_extraction,
     reply_tokens,
 )
-from graphrag_dagster.systems.graphrag.llm.judges import LlmNameJudge
+from graphrag_dagster.systems.graphrag.llm.judges import USUAL_PAIRS, LlmNameJudge
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor
 from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMerger
 from graphrag_dagster.systems.graphrag.resolution.entity_resolution import ModelNameJudge
@@ -48,10 +48,8 @@ from graphrag_dagster.systems.graphrag.tables import (
     TYPINGS,
 )
 
-#: Tokens of a pair of names with the sentences in which they stand.
-PAIR = 150
-#: Such pairs in a call on average, and tokens of what is said of one.
-_PAIRS, _RULING = 17, 40
+#: Tokens of a pair of names with the sentences in which they stand, and of what is said of one.
+PAIR, _RULING = 150, 40
 #: Names without a type in a call on average, tokens of one, and of the label that it is given.
 _NAMES, _PER_NAME, _LABEL = 12, 8, 16
 #: Tokens of what one text unit says of an entity or a relationship.
@@ -184,7 +182,7 @@ def resolution_estimate(
         [known.size(request) for request in memory.lacking],
         lacking,
         _open_pairs(corpus, new),
-        in_a_call=_PAIRS,
+        in_a_call=USUAL_PAIRS,
         tokens=PAIR,
         reply=_RULING,
         prompt=known.tokens(*(prompts.load(f"judge_names_{part}").text for part in ("system", "user"))),

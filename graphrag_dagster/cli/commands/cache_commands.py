@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import (
     own_database,
     own_database_if_made,
 )
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep, copy_cache
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, copy_cache
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore, models_of
@@ -29,14 +29,14 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 
 
-def upkeep() -> Upkeep:
+def maintenance() -> CacheMaintenance:
     """The LLM cache of this home."""
-    return Upkeep(own_database())
+    return CacheMaintenance(own_database())
 
 
 def show_stats() -> Result:
     """Show the size of the LLM cache and what uses it."""
-    stats = upkeep().stats()
+    stats = maintenance().stats()
     shown: list[Part] = [f"{stats['file']}: {plural(stats['bytes'], 'byte')}"]
     if not (stats["replies"] or stats["vectors"]):
         return Result(stats, [*shown, "the LLM cache is empty"])
@@ -74,7 +74,7 @@ def prune(
     check_name(corpus)
     if not everything:
         _check_unchanged(corpus)
-    pruned = upkeep().prune(corpus, everything=everything)
+    pruned = maintenance().prune(corpus, everything=everything)
     told = (
         f"{corpus}: deleted {plural(pruned.replies, 'reply', 'replies')} and "
         f"{plural(pruned.vectors, 'vector')}; {pruned.kept:,} are in use"
@@ -91,7 +91,7 @@ def export(
     count = 0
     try:
         with partial.open("x", encoding="utf-8") as stream:
-            for line in upkeep().export(corpus):
+            for line in maintenance().export(corpus):
                 stream.write(line + "\n")
                 count += 1
         partial.replace(file)

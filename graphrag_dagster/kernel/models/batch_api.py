@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply
-from graphrag_dagster.kernel.models.endpoint import response_parsing as envelope
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import read_reply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection
 from graphrag_dagster.kernel.models.endpoint.error_mapping import is_out_of_credit
-from graphrag_dagster.kernel.models.endpoint.response_parsing import count, mapping
+from graphrag_dagster.kernel.models.endpoint.response_parsing import count, json_object, mapping
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -78,11 +77,6 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
     if status in _WHOLE_ENDPOINT or is_out_of_credit(inner or body):
         return LineResult(key, problem=reason)
     return LineResult(key, refused=reason)
-
-
-def json_object(raw: str) -> dict[str, Any]:
-    """Return the JSON object of a line, an empty one where it is none."""
-    return envelope.json_object(raw) or {}
 
 
 def error_text(told: Mapping[str, Any], otherwise: str) -> str:
@@ -221,7 +215,7 @@ class BatchApi:
     ) -> dict[str, Any] | None:
         """Return the answer, None where there is no such thing."""
         text = await self._read(connection, send)
-        return None if text is None else json_object(text)
+        return None if text is None else json_object(text) or {}
 
     async def _read(
         self,

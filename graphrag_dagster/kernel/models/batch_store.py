@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.batch_api import FINAL, BatchApi, LineResult, RemoteBatch, read_result
 from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
-_SOME = 500
 _COLUMNS = "id, url, variable, model, corpus, asset, run_id, status, requests, done, created, closed, problem"
 
 
@@ -206,11 +206,10 @@ class BatchStore:
         return found
 
     def _lines(self, keys: Sequence[bytes], chosen: str) -> Iterator[tuple[bytes, str]]:
-        for start in range(0, len(keys), _SOME):
-            some = keys[start : start + _SOME]
+        for some, marks in in_slices(keys):
             query = (
                 "select key, batch from batch_lines join batches on batch = id "
-                f"where key in ({','.join('?' * len(some))}) and {chosen}"
+                f"where key in ({marks}) and {chosen}"
             )
             with self._database.reading() as connection:
                 yield from connection.execute(query, some).fetchall()

@@ -7,7 +7,7 @@ from pathlib import Path
 from graphrag_dagster.errors import ForeignError, GraphragError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written
 from graphrag_dagster.kernel.models.cache.cache_database import own_database_if_made
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, Pruned
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.pipeline.erasure import REPORT, note_file, report_folder
 from graphrag_dagster.kernel.storage.compaction import leftovers
@@ -80,7 +80,7 @@ def _delete_here(warehouse: Warehouse, corpus: str) -> Deleted:
         ) from error
     pruned = Pruned(0, 0, 0)
     if (cache := own_database_if_made()) is not None:
-        pruned = Upkeep(cache).prune(corpus, everything=True)
+        pruned = CacheMaintenance(cache).prune(corpus, everything=True)
     kept = tuple(path for path in paths if path.exists())
     return Deleted(tuple(path for path in paths if path not in kept), pruned, kept=kept)
 

@@ -28,7 +28,7 @@ from graphrag_dagster.kernel.catalogue.registry import stages_made, users_of_sta
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, Pruned
 from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
 from graphrag_dagster.kernel.storage.file_format import our_tables
@@ -231,7 +231,7 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
         return Erased(0, (), Pruned(0, 0, 0), compact(warehouse, corpus)) if undone else None
     dropped = _drop_made_from_index(warehouse, corpus)
     with ThreadPoolExecutor(1, "prune") as executor:
-        pruning = executor.submit(Upkeep(memory).prune, corpus, assets=users_of_stages("index"))
+        pruning = executor.submit(CacheMaintenance(memory).prune, corpus, assets=users_of_stages("index"))
         compacted = compact(warehouse, corpus)
     return Erased(len(gone), tuple(dropped), pruning.result(), compacted)
 

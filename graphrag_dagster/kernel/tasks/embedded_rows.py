@@ -88,12 +88,8 @@ def embed_rows(
     )
 
 
-def _rows_of_embedder(known: pl.DataFrame, embedder: str) -> pl.DataFrame:
-    return known.filter(pl.col("embedder") == embedder)
-
-
 def _reusable(known: pl.DataFrame | None, embedder: str) -> dict[str, np.ndarray]:
     if known is None:
         return {}
-    same = _rows_of_embedder(known, embedder)
+    same = known.filter(pl.col("embedder") == embedder)
     return dict(zip(same["text_hash"], same["vector"].to_numpy(), strict=True))

@@ -1,4 +1,4 @@
-"""Language technology as a Dagster resource, with the limits of a run."""
+"""Language technology, with the limits of a run."""
 
 from pydantic import Field
 

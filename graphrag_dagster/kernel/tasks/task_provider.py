@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.catalogue.registry import (
     rerankers,
 )
 from graphrag_dagster.kernel.models.cache.llm_cache import vector_key
-from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, price_of
+from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, UsageAccount, price_of
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.model_costs import ModelUse
@@ -135,18 +135,18 @@ class TaskProvider:
 
         settings = model.settings
         url = model.connection.url
-        till = Till(self.account, settings, settings.name, url)
+        meter = CostMeter(self.account, settings, settings.name, url)
         database = self.account.replies.database
         capabilities = CapabilityStore(database)
 
         async def gate() -> None:
-            await check_endpoint(AccountedChatModel(settings, till), capabilities)
+            await check_endpoint(AccountedChatModel(settings, meter), capabilities)
 
         if batched:
             sender = BatchSender(settings, self.account.user, database)
-            cheaper = Till(self.account, settings, settings.name, url, _BATCH_PRICE)
-            return CachedChatModel(sender, self.account, cheaper, gate, direct=(model, till))
-        return CachedChatModel(model, self.account, till, gate)
+            cheaper = CostMeter(self.account, settings, settings.name, url, _BATCH_PRICE)
+            return CachedChatModel(sender, self.account, cheaper, gate, direct=(model, meter))
+        return CachedChatModel(model, self.account, meter, gate)
 
     def reply_limit(self, task: Task[object]) -> int:
         """Most tokens of a reply to a task."""

@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.catalogue.registry import users_of_stages
 from graphrag_dagster.kernel.models.batch_api import LineResult, RemoteBatch
 from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
@@ -53,9 +53,9 @@ def test_what_answers_and_questions_used_goes_even_though_it_was_finished(databa
     use(database, "ask", "asked")
     use(database, "answers", "shared", corpus="moor")
     assert left(database) == {"unit", "answer", "asked", "shared"}
-    Upkeep(database).prune("coast")
+    CacheMaintenance(database).prune("coast")
     assert left(database) == {"unit", "answer", "asked", "shared"}
-    Upkeep(database).prune("coast", assets=users_of_stages("index"))
+    CacheMaintenance(database).prune("coast", assets=users_of_stages("index"))
     assert left(database) == {"unit", "shared"}
 
 
@@ -63,7 +63,7 @@ def test_an_asset_that_needs_nothing_any_more_is_noted_as_finished(database: Dat
     use(database, "relationships", "unit")
     time.sleep(0.01)
     account(database, "relationships", "r2").finish()
-    Upkeep(database).prune("coast", assets=users_of_stages("index"))
+    CacheMaintenance(database).prune("coast", assets=users_of_stages("index"))
     assert left(database) == set()
 
 
@@ -73,7 +73,7 @@ def test_what_is_in_use_without_being_asked_for_stays(database: Database) -> Non
     later = account(database, "extraction", "r2")
     later.replies.touch([key("unit"), key("nobody knows it")], later.user)
     later.finish()
-    Upkeep(database).prune("coast", assets=users_of_stages("index"))
+    CacheMaintenance(database).prune("coast", assets=users_of_stages("index"))
     assert left(database) == {"unit"}
 
 
@@ -81,7 +81,7 @@ def test_a_batch_under_way_brings_nothing_back(database: Database) -> None:
     store = BatchStore(database)
     batch = RequestBatch("b1", "u", "V", "m", "coast", "extraction", "r1", "in_progress", 1, 0, time.time())
     store.record(batch, {key("batched"): "extract"})
-    Upkeep(database).prune("coast", assets=users_of_stages("index"))
+    CacheMaintenance(database).prune("coast", assets=users_of_stages("index"))
     came = LineResult(key("batched"), ChatReply("the secret of batched", "stop", 10, 5))
     store.close(RemoteBatch("b1", "completed"), [came])
     assert left(database) == set()

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance
 from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
 from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
-from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
@@ -28,7 +28,7 @@ class Memory:
         self.database = Database(place)
         self.replies = Replies(self.database)
         self.log = UsageLog(self.database)
-        self.upkeep = Upkeep(self.database)
+        self.maintenance = CacheMaintenance(self.database)
 
     def account(
         self, corpus: str = "c", asset: str = "a", run: str = "r1", budget: Budget | None = None
@@ -40,8 +40,8 @@ class Memory:
     ) -> CachedChatModel:
         chosen = _settings(endpoint, settings)
         booked = account or self.account()
-        till = Till(booked, chosen, chosen.name, endpoint.url)
-        return CachedChatModel(OpenAIChatModel(chosen, first_wait=0.01), booked, till)
+        meter = CostMeter(booked, chosen, chosen.name, endpoint.url)
+        return CachedChatModel(OpenAIChatModel(chosen, first_wait=0.01), booked, meter)
 
     def embedder(
         self,

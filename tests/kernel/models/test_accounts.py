@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.cache.llm_cache import User
-from graphrag_dagster.kernel.models.cache.usage_account import Till, price_of
+from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, price_of
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
@@ -88,8 +88,8 @@ def test_a_listed_model_is_priced_by_the_list_a_batch_at_its_discount(memory: An
     use = ModelUse(calls=1, input_tokens=1000, cached_input_tokens=400, output_tokens=200)
     full = (600 * price.input + 400 * price.cached_input + 200 * price.output) / 1e6
     for run, discount in (("r1", 1.0), ("r2", 0.5)):
-        till = Till(memory.account(run=run), ModelSettings(), "gpt-4.1-mini", url, discount)
-        till.settle(Amount(), "extract", use)
+        meter = CostMeter(memory.account(run=run), ModelSettings(), "gpt-4.1-mini", url, discount)
+        meter.settle(Amount(), "extract", use)
         assert memory.used(run=run).usd == pytest.approx(full * discount)
         assert memory.used(run=run).unpriced == 0
 

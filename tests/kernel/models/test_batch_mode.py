@@ -19,10 +19,10 @@ from graphrag_dagster.kernel.models import batch_queue as batch_desk
 from graphrag_dagster.kernel.models.batch_queue import BatchPending, BatchSender
 from graphrag_dagster.kernel.models.batch_store import BatchStore, finished_batches
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance
 from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel, Sender
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, Replies, User
-from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -78,15 +78,17 @@ class Place:
             if direct
             else BatchSender(self.settings, user, database, quiet=0.15, first_wait=0.01)
         )
-        full = Till(account, self.settings, self.settings.name, self.endpoint.url)
-        till = full if direct else Till(account, self.settings, self.settings.name, self.endpoint.url, 0.5)
+        full = CostMeter(account, self.settings, self.settings.name, self.endpoint.url)
+        meter = (
+            full if direct else CostMeter(account, self.settings, self.settings.name, self.endpoint.url, 0.5)
+        )
 
         async def gate() -> None:
             if checked:
                 await check_endpoint(OpenAIChatModel(self.settings), CapabilityStore(database))
 
         asks = OpenAIChatModel(self.settings, first_wait=0.01)
-        model = CachedChatModel(sender, account, till, gate, direct=(asks, full))
+        model = CachedChatModel(sender, account, meter, gate, direct=(asks, full))
         extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=rounds)
         found = list(extractor.extract(units))
         account.finish()
@@ -396,7 +398,7 @@ def test_everything_of_a_corpus_is_pruned(place: Callable[..., Place]) -> None:
     made = place(batch_steps=0)
     made.pending(1)
     with closing(Database(made.path)) as database:
-        Upkeep(database).prune("c", everything=True)
+        CacheMaintenance(database).prune("c", everything=True)
     assert made.query("select (select count(*) from batches) + (select count(*) from batch_lines)") == [(0,)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.models.cache.usage_account import Till
+from graphrag_dagster.kernel.models.cache.usage_account import CostMeter
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
@@ -37,13 +37,13 @@ class Run:
         self._memory, self._run = memory, f"run {next(_runs)}"
         account = memory.account(run=self._run, budget=budget)
         priced = ModelSettings(prices={"input": 10_000.0, "output": 10_000.0})
-        self._till = Till(account, priced, "scripted", "")
+        self._meter = CostMeter(account, priced, "scripted", "")
 
     async def reserve(self, tokens: int) -> Amount:
-        return await self._till.reserve(tokens, 0)
+        return await self._meter.reserve(tokens, 0)
 
     def settle(self, worst: Amount, tokens: int) -> None:
-        self._till.settle(worst, "hello", ModelUse(calls=1, input_tokens=tokens))
+        self._meter.settle(worst, "hello", ModelUse(calls=1, input_tokens=tokens))
 
     @property
     def spent(self) -> ModelUse:

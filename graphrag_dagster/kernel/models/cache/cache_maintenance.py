@@ -49,7 +49,7 @@ class Pruned:
     kept: int
 
 
-class Upkeep:
+class CacheMaintenance:
     """Statistics, pruning and export of one LLM cache."""
 
     def __init__(self, database: Database) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from graphrag_dagster.errors import GraphragError
@@ -73,6 +73,17 @@ create table if not exists leases (key blob primary key, holder text not null) w
 
 class CacheFileError(GraphragError):
     """The LLM cache cannot be used."""
+
+
+#: Keys in one statement: databases take so many parameters, and no more.
+_AT_ONCE = 500
+
+
+def in_slices(keys: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], str]]:
+    """Yield keys, as many as one statement takes, with their placeholders: ``?,?,?``."""
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        yield some, ",".join("?" * len(some))
 
 
 #: An operation on the connection inside a transaction; done anew where the connection was lost meanwhile.

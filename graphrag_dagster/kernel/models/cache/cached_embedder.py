@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import VectorLengthError
 from graphrag_dagster.kernel.models.cache.leases import pauses_of_waiting
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, vector_key
-from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
+from graphrag_dagster.kernel.models.cache.usage_account import (
+    CostMeter,
+    UsageAccount,
+    usage_of_lost_call,
+    use_of,
+)
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
@@ -45,7 +50,7 @@ class CachedEmbedder:
         self.at_once = self._embedder.at_once
         self._model = self._embedder.model
         self._leases = account.replies.database.leases
-        self._till = Till(account, settings, self._model, self._embedder.connection.url)
+        self._meter = CostMeter(account, settings, self._model, self._embedder.connection.url)
         self._embedder.reserve = self._reserve
         self._embedder.failed = self._on_failure
         self._store = CapabilityStore(account.replies.database)
@@ -116,14 +121,14 @@ class CachedEmbedder:
         return vector_key(self._model, self._namespace, text)
 
     async def _reserve(self, batch: Sequence[str]) -> Amount:
-        return await self._till.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
+        return await self._meter.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
 
     def _on_failure(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
-        self._till.settle(reserved, "embed", usage_of_lost_call(tries, error))
+        self._meter.settle(reserved, "embed", usage_of_lost_call(tries, error))
 
     def _on_arrival(self, batch: EmbeddedBatch) -> None:
         vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}
         self._asked.update(vectors)
         self._account.replies.keep_vectors(self._model, vectors, batch.tokens, self._account.user)
         use = use_of(ChatReply("", input_tokens=batch.tokens), batch.tries)
-        self._till.settle(batch.reserved, "embed", use)
+        self._meter.settle(batch.reserved, "embed", use)

@@ -7,7 +7,12 @@ from weakref import WeakKeyDictionary
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.llm_cache import reply_key, reply_keys
-from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
+from graphrag_dagster.kernel.models.cache.usage_account import (
+    CostMeter,
+    UsageAccount,
+    usage_of_lost_call,
+    use_of,
+)
 from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatReply,
     ChatRequest,
@@ -113,7 +118,7 @@ class CachedChatModel:
     Args:
         sender: sends what is not cached.
         account: where calls are booked.
-        till: their prices and limits.
+        meter: their prices and limits.
         gate: is awaited once, before the first request is sent; raises where the endpoint is unusable.
         direct: asks, at its own price, what a batch came back without.
     """
@@ -122,14 +127,14 @@ class CachedChatModel:
         self,
         sender: Sender,
         account: UsageAccount,
-        till: Till,
+        meter: CostMeter,
         gate: Callable[[], Awaitable[None]] = _ready,
-        direct: tuple[Sender, Till] | None = None,
+        direct: tuple[Sender, CostMeter] | None = None,
     ) -> None:
         self.name = sender.settings.name
         self._sender = sender
         self._account = account
-        self._till = till
+        self._meter = meter
         self._direct = direct
         self._gate = gate
         self._leases = account.replies.database.leases
@@ -166,7 +171,7 @@ class CachedChatModel:
                     finally:
                         self._leases.leave(key)
         finally:
-            # Who waits runs only after the caller has judged the reply, since nothing is awaited till then.
+            # Who waits runs only after the caller has judged the reply, since nothing is awaited before.
             del self._under_way[key]
             done.set()
         saved = kept.input_tokens + kept.output_tokens
@@ -208,7 +213,7 @@ class CachedChatModel:
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         await self.open()
         try:
-            came = await self._send_by(self._sender, self._till, request, listen)
+            came = await self._send_by(self._sender, self._meter, request, listen)
         except RefusedInBatch:
             if self._direct is None:
                 raise
@@ -219,9 +224,9 @@ class CachedChatModel:
 
     @staticmethod
     async def _send_by(
-        sender: Sender, till: Till, request: ChatRequest, listen: Listener | None
+        sender: Sender, meter: CostMeter, request: ChatRequest, listen: Listener | None
     ) -> ServerReply:
-        worst = await till.reserve(_most_tokens(request), request.max_tokens)
+        worst = await meter.reserve(_most_tokens(request), request.max_tokens)
         use, tries = ModelUse(), Tries(request.task)
         try:
             came = await sender.send(request, listen, tries)
@@ -231,7 +236,7 @@ class CachedChatModel:
             use = usage_of_lost_call(tries, error)
             raise
         finally:
-            till.settle(worst, request.task, use)
+            meter.settle(worst, request.task, use)
         return came
 
     async def open(self) -> None:
@@ -250,12 +255,12 @@ class AccountedChatModel(OpenAIChatModel):
 
     Args:
         settings: the model.
-        till: books its calls.
+        meter: books its calls.
     """
 
-    def __init__(self, settings: ModelSettings, till: Till) -> None:
+    def __init__(self, settings: ModelSettings, meter: CostMeter) -> None:
         super().__init__(settings)
-        self._till = till
+        self._meter = meter
 
     async def send(
         self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
@@ -265,7 +270,7 @@ class AccountedChatModel(OpenAIChatModel):
         try:
             came = await super().send(request, listen, tries)
         except BaseException as error:
-            self._till.book(request.task, usage_of_lost_call(tries, error))
+            self._meter.book(request.task, usage_of_lost_call(tries, error))
             raise
-        self._till.book(request.task, use_of(came.reply, tries))
+        self._meter.book(request.task, use_of(came.reply, tries))
         return came

@@ -13,6 +13,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
@@ -25,7 +27,6 @@ _BEATS = 5
 _CLEARED = 3600.0
 #: Seconds between two looks at what others ask for, or whether a database is back: more each time.
 _SOON, _LATE, _LONGER = 0.02, 1.0, 1.5
-_SOME = 500
 #: What may be there of a key.
 _THERE = "select key from replies where key in ({0}) union all select key from vectors where key in ({0})"
 _jitter = random.SystemRandom()
@@ -167,8 +168,7 @@ class Leases:
         there, mine = set[bytes](), set[bytes]()
         presence, holder = self._database.presence, self._database.holder
         presence.see(connection)
-        for some in _in_slices(list(dict.fromkeys(keys))):
-            marks = _marks(some)
+        for some, marks in in_slices(list(dict.fromkeys(keys))):
             there.update(key for (key,) in connection.execute(_THERE.format(marks), (*some, *some)))
             connection.executemany(
                 "insert into leases (key, holder) values (?, ?) on conflict (key) do update "
@@ -186,14 +186,6 @@ def pauses_of_waiting() -> Iterator[float]:
     while True:
         yield pause * _jitter.uniform(0.7, 1.0)
         pause = min(pause * _LONGER, _LATE)
-
-
-def _marks(keys: Sequence[bytes]) -> str:
-    return ",".join("?" * len(keys))
-
-
-def _in_slices(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    return (keys[start : start + _SOME] for start in range(0, len(keys), _SOME))
 
 
 def _clear(connection: Any, which: str, *parameters: str) -> None:

@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at, own_database
+from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, strict_schema_text
@@ -20,7 +21,6 @@ from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, ModelSettings
 from graphrag_dagster.kernel.storage.home import cache_location
 
-_SOME = 500
 #: What keys are the hash of; made once, since to make it takes as long as to write what has a vector.
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
@@ -115,8 +115,7 @@ class Replies:
         """Return those of the keys under which there is a reply or a vector."""
         found: set[bytes] = set()
         with self._database.reading() as connection:
-            for some in _in_slices(keys):
-                marks = ",".join("?" * len(some))
+            for some, marks in in_slices(keys):
                 for table in ("replies", "vectors"):
                     query = f"select key from {table} where key in ({marks})"
                     found.update(key for (key,) in connection.execute(query, some))
@@ -156,8 +155,7 @@ class Replies:
         """Return the vectors there are of these keys, and note who uses them."""
         found: dict[bytes, NDArray[np.float32]] = {}
         with self._database.reading() as connection:
-            for some in _in_slices(keys):
-                marks = ",".join("?" * len(some))
+            for some, marks in in_slices(keys):
                 query = f"select key, vector from vectors where key in ({marks})"
                 for key, vector in connection.execute(query, some):
                     found[key] = np.frombuffer(vector, dtype="<f4")
@@ -188,8 +186,7 @@ class Replies:
         """Return what it saves not to ask again for the replies of these keys, by task and model."""
         saved: dict[tuple[str, str], ModelUse] = {}
         with self._database.reading() as connection:
-            for some in _in_slices(keys):
-                marks = ",".join("?" * len(some))
+            for some, marks in in_slices(keys):
                 query = (
                     "select task, model, count(*), sum(input_tokens + output_tokens) from replies "
                     f"where key in ({marks}) group by task, model"
@@ -223,10 +220,6 @@ def _record_use(connection: Any, keys: Iterable[bytes], user: User) -> None:
         "run_id = excluded.run_id, last_used = excluded.last_used",
         [(key, user.corpus, user.asset, user.run_id, now) for key in keys],
     )
-
-
-def _in_slices(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-    return (keys[start : start + _SOME] for start in range(0, len(keys), _SOME))
 
 
 _KEPT_SECONDS = 86_400.0

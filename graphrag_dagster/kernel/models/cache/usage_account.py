@@ -136,7 +136,7 @@ class UsageAccount:
         return sum(used.values(), ModelUse())
 
 
-class Till:
+class CostMeter:
     """Prices of one model, and limits on what its calls may cost.
 
     Args:

@@ -72,8 +72,7 @@ class ChatRequest:
     usable reply, and ``first`` is how it was asked first, where the words were others; a request asked again
     is never answered from memory, and goes before all that wait, as one does that is ``urgent``.
     ``replicate`` tells apart requests that are the same on purpose: each has a reply of its own.
-    ``expected`` is how many tokens the reply is guessed to have, 0 where nothing is known. ``continues``: it
-    asks for what an earlier reply of its task missed, and is answered at other length than a first one.
+    ``expected`` is how many tokens the reply is guessed to have, 0 where nothing is known.
     """
 
     task: str
@@ -86,7 +85,6 @@ class ChatRequest:
     replicate: int = 0
     urgent: bool = False
     expected: int = 0
-    continues: bool = False
     first: "ChatRequest | None" = None
 
 

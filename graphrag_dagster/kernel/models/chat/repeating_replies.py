@@ -25,13 +25,20 @@ _CLOSING = {"{": "}", "[": "]"}
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 
 
-def is_repetitive(text: str) -> bool:
+def is_repetitive(text: str, since: int | None = None) -> bool:
     """Return whether the end of a reply repeats itself, so that it is not likely to end.
 
     Either it goes round: its end is five times the same, of up to 800 characters and 300 in all; or its last
     row is the one before it; or its last two rows were given before, or its last six records of any kind.
+
+    Args:
+        text: the reply so far.
+        since: the character from which on no record may be new; None: any may.
     """
-    return _goes_round(text) or _are_old([record for _, record in _records(text)])
+    if _goes_round(text):
+        return True
+    records = _records(text)
+    return _are_old([record for _, record in records]) and (since is None or _end_of_new(records) <= since)
 
 
 def _goes_round(text: str) -> bool:
@@ -64,12 +71,7 @@ def before_repetition(text: str) -> str | None:
     """
     if not is_repetitive(text):
         return None
-    seen: set[str] = set()
-    end = 0
-    for at, record in _records(text):
-        if record not in seen:
-            seen.add(record)
-            end = at
+    end = _end_of_new(_records(text))
     if not end:
         return None
     opened: list[str] = []
@@ -79,6 +81,12 @@ def before_repetition(text: str) -> str | None:
         elif mark[0] in "]}" and opened:
             opened.pop()
     return text[:end] + "".join(reversed(opened))
+
+
+def _end_of_new(records: Sequence[tuple[int, str]]) -> int:
+    """The end of the last record that was not given before; 0 where there is none."""
+    first = {record: end for end, record in reversed(records)}
+    return max(first.values(), default=0)
 
 
 def _records(text: str) -> list[tuple[int, str]]:

@@ -46,7 +46,7 @@ def outline_json(text: str, start: int) -> Outline:
     """Return the outline of the value whose bracket is at ``start``; in one pass over the text.
 
     Raises:
-        Unfinished: it ends before it is complete.
+        UnfinishedValue: it ends before it is complete.
         Broken: a bracket is closed by one of another kind.
     """
     opened: list[str] = []

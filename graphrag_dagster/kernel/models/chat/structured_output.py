@@ -102,11 +102,6 @@ class UsableReply(Generic[T]):
     note: str | None = None
     lacking: str | None = None
 
-    @property
-    def repeated(self) -> bool:
-        """Whether the reply repeated itself, so that only its beginning is used."""
-        return self.note == _REPEATED
-
 
 @dataclass(frozen=True, slots=True)
 class CachedReply(Generic[T]):

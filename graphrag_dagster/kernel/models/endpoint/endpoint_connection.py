@@ -42,7 +42,7 @@ class _LoopState:
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
 
 
-#: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
+#: Shared by all connections of the process, so that a stage goes on with the window of the one before it.
 _states: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopState] = weakref.WeakKeyDictionary()
 
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 #: Where chat requests go.
 CHATS = "/chat/completions"
 _SHOWN = 400
-#: Characters between two looks at whether a reply repeats itself.
-_LOOK_EVERY = 500
+#: Characters between two looks at whether a reply repeats itself, and the share of what had come at the last
+#: one: each look reads the whole reply, so that at equal distances they would take the square of its length.
+_LOOK_EVERY, _LOOK_SHARE = 500, 0.1
 #: Characters of a reply; one that goes on is given up.
 _MOST_CHARACTERS = 32_000_000
 
@@ -60,15 +61,16 @@ class _Heard:
                 listen(delta.text)
 
     def repeats(self) -> bool:
-        """Whether what has come so far repeats itself, at two looks one after the other.
+        """Whether what has come so far repeats itself, at two looks with nothing new between them.
 
         One alone may have met a record that is given twice.
         """
-        if self.length - self.looked_at < _LOOK_EVERY:
+        if self.length - self.looked_at < max(_LOOK_EVERY, _LOOK_SHARE * self.looked_at):
             return False
-        before, self.looked_at = self.repeated, self.length
-        self.repeated = is_repetitive("".join(self.content))
-        return before and self.repeated
+        before, since = self.repeated, self.looked_at
+        text, self.looked_at = "".join(self.content), self.length
+        self.repeated = is_repetitive(text)
+        return before and self.repeated and is_repetitive(text, since)
 
     def end_early(self, prompt_tokens: int) -> None:
         """Take what has come for the reply; a piece is about a token, and servers count only at the end."""
@@ -187,7 +189,6 @@ async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> bytes
 
     Raises:
         openai.OpenAIError: there is none.
-        MalformedResponse: it has more bytes than an answer may have.
     """
     answer = await client.post(path, cast_to=httpx2.Response, body=dict(body))
     return answer.content

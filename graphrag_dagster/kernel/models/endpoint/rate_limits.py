@@ -95,7 +95,7 @@ class Limits:
         self._timer: asyncio.TimerHandle | None = None
 
     def configure(self, concurrency: int, requests: int | None, tokens: int | None) -> None:
-        """Take over other settings; what was learned stays."""
+        """Take over other settings; the window stays where its greatest width does."""
         if concurrency != self._most:
             self._most, self._window, self._last_cut = concurrency, float(concurrency), float(concurrency)
         if (requests, tokens) != self._set:

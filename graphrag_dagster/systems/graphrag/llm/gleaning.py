@@ -48,8 +48,8 @@ Build = Callable[[str], ChatRequest]
 @dataclass(slots=True)
 class GleaningConversation:
     """The replies of one text, by round; ``lost`` is the reply that could not be used, ``lost_round`` its
-    round. ``mended`` counts replies whose JSON had to be repaired. ``note`` says that the text had to be
-    asked about in halves, and why.
+    round; ``half``: it is that to one half of the text. ``mended`` counts replies whose JSON had to be
+    repaired. ``note`` says that the text had to be asked about in halves, and why.
     """
 
     replies: list[RawReply] = field(default_factory=list)
@@ -57,11 +57,12 @@ class GleaningConversation:
     mended: int = 0
     note: str | None = None
     lost: UnusableReply | None = None
+    half: bool = False
 
     @property
     def lost_round(self) -> int:
         """The round of the lost reply, which follows those that came."""
-        return len(self.replies)
+        return 0 if self.half else len(self.replies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +109,14 @@ class Gleaner:
 
     async def _first(self, talk: GleaningConversation, text: str, build: Build) -> tuple[Message, ...]:
         request, parts = build(text), split_in_halves(text)
-        halves = partial(self._ask_in_halves, text, parts, build) if parts else None
+        halves = partial(self._ask_in_halves, talk, text, parts, build) if parts else None
         asked = await self._ask(request, text, alternative=halves)
         talk.note = asked.note
-        return _accepted_messages(talk, request.messages, asked)
+        messages = _accepted_messages(talk, request.messages, asked)
+        if talk.lost:
+            talk.half = True
+            raise talk.lost
+        return messages
 
     async def _continue(
         self,
@@ -123,21 +128,28 @@ class Gleaner:
         following = (*messages, Message("user", self.more.render()))
         # Before texts that are not begun: were all continuations left for the end, one that runs on would
         # keep the stage waiting; and the endpoint still has what it read of this text.
-        more = replace(request, messages=following, urgent=True, continues=True)
+        more = replace(request, messages=following, urgent=True)
         asked = await self._ask(more, text, gleaning=True)
         return _accepted_messages(talk, following, asked)
 
     async def _ask_in_halves(
-        self, text: str, parts: tuple[str, str], build: Build, reason: str
+        self, talk: GleaningConversation, text: str, parts: tuple[str, str], build: Build, reason: str
     ) -> CachedReply[RawReply]:
         asking = (self._ask(replace(build(part), urgent=True), text) for part in parts)
         # The reply to the whole is made of them, and is what is asked for again.
         with collect_reused_replies():
             replies = await asyncio.gather(*asking, return_exceptions=True)
         # Both are waited for: what one costs is paid whatever becomes of the other.
-        for error in (one for one in replies if isinstance(one, BaseException)):
-            raise error
         came = [one for one in replies if isinstance(one, UsableReply)]
+        for error in (one for one in replies if isinstance(one, BaseException)):
+            if not isinstance(error, UnusableReply):
+                raise error
+            talk.lost = error
+        if talk.lost:
+            if not came:
+                raise talk.lost
+            # Not cached: the next run asks for the whole again.
+            return CachedReply(came[0], None)
         usage = came[0].reply_usage + came[1].reply_usage
         joined = self.join(came[0].text, came[1].text)
         note = f"asked about in halves: {reason}"

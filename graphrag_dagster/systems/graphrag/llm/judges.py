@@ -14,8 +14,8 @@ from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePai
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
-#: Most pairs in a call.
-MOST_PAIRS = 14
+#: Most pairs in a call, and how many it has on average.
+MOST_PAIRS, USUAL_PAIRS = 14, 8
 #: Fewest pairs of a call that others follow, and after how many pairs from there on it ends on average.
 _FEWEST, _ENDS = 6, 3
 _LONGEST_NAME, _LONGEST_REASON = 200, 300
@@ -148,7 +148,6 @@ def _line(text: str) -> str:
 
 #: Most statements in a call, and most characters of them with their words.
 _STATEMENTS, _CHARACTERS = 10, 12_000
-#: A record with an id, a verdict and a reason of fifteen words takes no more, line breaks included.
 _SUPPORT_WORDS: Mapping[str, Verdict] = MappingProxyType(
     {
         **dict.fromkeys(("yes", "true", "supported", "fully", "fully supported"), "supported"),

@@ -58,9 +58,9 @@ from graphrag_dagster.systems.graphrag.llm.record_parsing import (
 def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) -> UnitExtraction:
     """Return the extraction of a unit.
 
-    The state is ``quarantined`` where the first reply could not be used, or not one of its records could;
-    ``repaired`` where records were repaired or quarantined, the text was asked about in halves, or a gleaning
-    was lost, and the reason says which; ``empty`` for a reply without records.
+    The state is ``quarantined`` where the first reply, or that to one half of the text, could not be used, or
+    not one of its records could; ``repaired`` where records were repaired or quarantined, the text was asked
+    about in halves, or a gleaning was lost, and the reason says which; ``empty`` for a reply without records.
 
     Args:
         unit: the text unit.
@@ -99,6 +99,8 @@ def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) ->
 def _state(
     talk: GleaningConversation, kept: int, repaired: int, aside: list[Quarantined], nothing: str
 ) -> tuple[UnitState, str | None]:
+    if talk.lost and talk.half:
+        return "quarantined", f"one half of the text got no usable reply: {talk.lost.reason}"
     if talk.lost and not talk.replies:
         return "quarantined", talk.lost.reason
     records = [record for record in aside if record.kind != "reply"]
@@ -128,10 +130,9 @@ class Options(TypedDict, total=False):
         gleaning_rounds: most continuations per unit; default 1.
         gleaning_order: of checking and continuing; default ``check_first``.
         replies: JSON by schema, which is the default, or the paper's delimited tuples.
-        logit_bias: the endpoint can force tokens, which is the default.
+        logit_bias: the endpoint can force tokens, which is the default; none of an encoding that is not
+            known by the model's name is forced.
         max_output_tokens: longest reply; default 4000.
-        tokenizer_name: encoding of the model, by default told by the model's name; no token of an unknown
-            encoding is forced.
     """
 
     gleaning_rounds: int
@@ -139,7 +140,6 @@ class Options(TypedDict, total=False):
     replies: Replies
     logit_bias: bool
     max_output_tokens: int
-    tokenizer_name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class GleaningExtractor:
 def _forced_tokens(model: ChatModel, options: Options) -> tuple[int, ...]:
     if not options.get("logit_bias", True):
         return ()
-    return first_tokens(options.get("tokenizer_name") or encoding_of_model(model.name))
+    return first_tokens(encoding_of_model(model.name))
 
 
 _GRAPH_RECORDS = WantedRecords(

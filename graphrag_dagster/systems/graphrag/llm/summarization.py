@@ -28,6 +28,8 @@ from graphrag_dagster.kernel.text.citations import canonical_citations, parse_ci
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 
+#: Length of a merged description that is asked for.
+_MOST_WORDS = 500
 _APOLOGY = re.compile(
     r"(?:I['’]?m sorry|I am sorry|sorry,|I apologi[sz]e|I can(?:no|['’])t\b|I am unable|as an AI\b)",
     re.IGNORECASE,
@@ -56,7 +58,6 @@ class LlmDescriptionMerger(Asker):
         merge_above_tokens: distinct descriptions that together are no longer than this are joined as they
             are, without a call; 0 sends every element that has two.
         max_input_tokens: descriptions sent in one call; what does not fit is folded in by further calls.
-        max_words: length asked for.
         encoding: what tokens are counted by.
     """
 
@@ -67,12 +68,11 @@ class LlmDescriptionMerger(Asker):
         *,
         merge_above_tokens: int = 0,
         max_input_tokens: int = 4000,
-        max_words: int = 500,
         max_output_tokens: int = 1500,
         encoding: str = "cl100k_base",
     ) -> None:
         super().__init__(model, prompts, max_output_tokens)
-        self._system = prompts.load("summarize_descriptions_system").render(max_words=str(max_words))
+        self._system = prompts.load("summarize_descriptions_system").render(max_words=str(_MOST_WORDS))
         self._user = prompts.load("summarize_descriptions_user")
         self._above = merge_above_tokens
         self._budget = max_input_tokens

@@ -12,7 +12,7 @@ from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
-from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.model_costs import Budget
@@ -249,8 +249,8 @@ def test_an_answer_cannot_leave_its_place(model_of: Callable[..., Any], place: s
 def remembering(endpoint: ScriptedEndpoint, database: Database) -> CachedChatModel:
     chosen = ModelSettings(base_url=endpoint.url, name="scripted", timeout_seconds=10.0)
     account = UsageAccount(User("c", "a", "r"), Replies(database), UsageLog(database), Budget())
-    till = Till(account, chosen, chosen.name, endpoint.url)
-    return CachedChatModel(OpenAIChatModel(chosen, first_wait=0.01), account, till)
+    meter = CostMeter(account, chosen, chosen.name, endpoint.url)
+    return CachedChatModel(OpenAIChatModel(chosen, first_wait=0.01), account, meter)
 
 
 def test_every_replicate_is_remembered_on_its_own(tmp_path: Path) -> None:

@@ -76,11 +76,36 @@ def test_where_both_ways_are_lost_the_whole_is_the_reason(memory: Any) -> None:
     assert TEXT in (unit.quarantined[0].prompt or "")
 
 
-def test_an_endpoint_that_cannot_be_used_ends_the_halves_too(memory: Any) -> None:
-    def faults(_: int, body: dict[str, Any]) -> Fault | None:
-        return Fault(401, "no such key") if source(body) != TEXT else None
+@pytest.mark.parametrize(("lost", "kept"), [(FIRST, ["CY DEE"]), (SECOND, ["BO RAY"])])
+def test_the_half_that_came_is_kept_and_the_other_is_quarantined(
+    memory: Any, lost: str, kept: list[str]
+) -> None:
+    def answer(body: dict[str, Any]) -> str | Scripted:
+        return Scripted("{", "length") if source(body) == lost else endless(body)
 
-    with ScriptedEndpoint(endless, faults=faults) as endpoint, pytest.raises(EndpointError, match="401|key"):
+    with ScriptedEndpoint(answer) as endpoint:
+        unit = extract(memory.chat(endpoint))
+    assert (unit.state, names(unit)) == ("quarantined", kept)
+    assert (unit.reason or "").startswith("one half of the text got no usable reply")
+    [reply] = unit.quarantined
+    assert lost in (reply.prompt or "")
+    assert reply.round == 0
+    with ScriptedEndpoint(endless) as endpoint:
+        assert names(extract(memory.chat(endpoint, memory.account(run="r2")))) == ["BO RAY", "CY DEE"]
+        assert [source(chat.body) for chat in endpoint.chats] == [TEXT, TEXT, lost]
+
+
+@pytest.mark.parametrize("unusable", [{FIRST, SECOND}, {SECOND}])
+def test_an_endpoint_that_cannot_be_used_ends_the_halves_too(memory: Any, unusable: set[str]) -> None:
+    """Also where the reply to the first half is no good either."""
+
+    def faults(_: int, body: dict[str, Any]) -> Fault | None:
+        return Fault(401, "no such key") if source(body) in unusable else None
+
+    def answer(body: dict[str, Any]) -> Scripted:
+        return Scripted(LOOP, "length")
+
+    with ScriptedEndpoint(answer, faults=faults) as endpoint, pytest.raises(EndpointError, match="401|key"):
         extract(memory.chat(endpoint))
 
 

@@ -51,8 +51,8 @@ def test_a_copy_and_its_copy_back_lose_nothing(
     assert (counts["usage"], counts["uses"]) == ((1202, 1), (1202, 2))
     assert set(copy_cache(file.database, far.database).values()) >= {(0, 1203), (0, 1204), (0, 1)}
     copy_cache(far.database, back.database)
-    made = list(file.upkeep.export())
-    assert [re.sub(r"20\d\d-[^\"]*", "", line) for line in back.upkeep.export()] == [
+    made = list(file.maintenance.export())
+    assert [re.sub(r"20\d\d-[^\"]*", "", line) for line in back.maintenance.export()] == [
         re.sub(r"20\d\d-[^\"]*", "", line) for line in made
     ]
     assert back.used() == file.used()
@@ -66,7 +66,7 @@ def test_erased_text_is_in_no_file_of_the_tables(
     fill(memory, "secret", "other")
     postgres.run("checkpoint")
     assert b"reply of secret" in postgres.tables()
-    memory.upkeep.prune("c", everything=True)
+    memory.maintenance.prune("c", everything=True)
     postgres.run("checkpoint")
     assert b"reply of secret" not in postgres.tables()
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition, is_repetitive
+from graphrag_dagster.kernel.models.endpoint import openai_client
 from support.endpoint import Scripted, ScriptedEndpoint
 
 NAMES = ("Selma Dray", "Velm", "Oslin", "Marrow Lane", "Tobin", "Ilka Venn", "Ostrefield")
@@ -152,10 +153,48 @@ def test_nothing_of_an_ended_stream_is_left_to_the_garbage_collector(
 
 
 def test_a_long_reply_that_goes_on_is_read_to_its_end(
-    model_of: Callable[..., Any], request_: ChatRequest
+    model_of: Callable[..., Any], request_: ChatRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = ",".join(record(f"{name} the {number}th") for number in range(60) for name in NAMES)
+    looked: list[int] = []
+    monkeypatch.setattr(
+        openai_client,
+        "is_repetitive",
+        lambda text, *since: looked.append(len(text)) or is_repetitive(text, *since),
+    )
+    rows = ",".join(record(f"{name} the {number}th") for number in range(300) for name in NAMES)
     whole = f'{{"entities": [{rows}]}}'
     with ScriptedEndpoint(lambda _: Scripted(whole)) as endpoint:
         reply: ChatReply = asyncio.run(model_of(endpoint).complete(request_))
     assert (reply.text, reply.finish_reason) == (whole, "stop")
+    # A text that is read anew every 500 characters takes the square of its length.
+    assert len(whole) > 150_000
+    assert sum(looked) < 15 * len(whole)
+
+
+def claim(number: int) -> dict[str, Any]:
+    return {"subject": "Velm", "object": None, "type": "FLOOD", "description": f"Velm was flooded, {number}."}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {
+            "claims": [
+                claim(n) for number in range(40) for n in ((number, number) if number % 9 else (number,))
+            ]
+        },
+        {
+            "statements": ["Velm was flooded.", "Oslin was not."] * 3
+            + [f"{n} barges sank." for n in range(90)]
+        },
+        {"verdicts": [{"id": n, "reason": "It says so.", "verdict": "yes"} for n in range(1, 60)]},
+        {"ratings": [{"id": n, "rating": 0} for n in range(1, 200)]},
+    ],
+)
+def test_what_recurs_among_what_is_new_ends_no_reply(
+    model_of: Callable[..., Any], request_: ChatRequest, reply: dict[str, Any]
+) -> None:
+    whole = json.dumps(reply)
+    with ScriptedEndpoint(lambda _: Scripted(whole)) as endpoint:
+        came: ChatReply = asyncio.run(model_of(endpoint).complete(request_))
+    assert (came.text, came.finish_reason) == (whole, "stop")

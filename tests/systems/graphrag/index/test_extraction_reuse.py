@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.component import compose
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.code_versions import begin_replacing
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
@@ -342,7 +342,7 @@ def test_replies_of_units_that_are_taken_over_stay_and_others_go(
     index(home)
     change_all(folder)
     index(home)
-    memory = Upkeep(LLMCache().database())
+    memory = CacheMaintenance(LLMCache().database())
     assert memory.prune("coast").replies > 0
     asked_of(endpoint)
     assert index(home) == (len(units_of(home)), "nothing was")

@@ -159,17 +159,19 @@ def test_halves_that_need_mending_keep_their_records(model_of: Callable[..., Any
 
 
 @FORMS
-@pytest.mark.parametrize("bad", [FIRST, SECOND])
-def test_with_one_half_lost_the_unit_is_quarantined_and_the_other_remembered(
-    model_of: Callable[..., Any], form: str, bad: str
+@pytest.mark.parametrize(("bad", "kept"), [(FIRST, ["CY DEE", "EVE FOX"]), (SECOND, ["ANN LEE", "BO RAY"])])
+def test_with_one_half_lost_the_unit_is_quarantined_and_the_other_kept(
+    model_of: Callable[..., Any], form: str, bad: str, kept: list[str]
 ) -> None:
     with ScriptedEndpoint(halves_only(form, bad)) as endpoint:
         model = Remembering(model_of(endpoint))
         unit = extract(model, form, gleaning_rounds=1)
     assert unit.state == "quarantined"
+    assert (unit.reason or "").startswith("one half of the text got no usable reply: the ")
+    assert [entity.name for entity in unit.entities] == kept
     [aside] = unit.quarantined
     assert (aside.kind, aside.raw, aside.round) == ("reply", CUT[form], 0)
-    assert TEXT in (aside.prompt or "")
+    assert bad in (aside.prompt or "")
     assert not any(TEXT in prompt for prompt in model.kept)
     assert len(model.kept) == 1
 

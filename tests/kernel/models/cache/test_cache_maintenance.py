@@ -13,7 +13,7 @@ import pytest
 
 from graphrag_dagster.apps.planning.indexing_forecast import Indexing, Indexings
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
-from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
+from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, Pruned
 from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
@@ -45,7 +45,7 @@ def raw(path: Path) -> bytes:
 
 
 def kept(memory: Any) -> set[str]:
-    return {json.loads(line)["text"].split()[3] for line in memory.upkeep.export()}
+    return {json.loads(line)["text"].split()[3] for line in memory.maintenance.export()}
 
 
 def test_what_the_last_finished_run_did_not_use_goes_without_a_trace(memory: Any) -> None:
@@ -55,14 +55,14 @@ def test_what_the_last_finished_run_did_not_use_goes_without_a_trace(memory: Any
         keep(memory, name, first)
     memory.replies.keep_vectors("e", {key("vector"): np.full(4, 0.123456789, np.float32)}, 4, first)
     finish(account)
-    assert memory.upkeep.prune("c") == Pruned(0, 0, 4)
+    assert memory.maintenance.prune("c") == Pruned(0, 0, 4)
     memory.replies.touch([key("shared")], User("d", "a", "r9"))
     account = memory.account("c", "a", "r2")
     for name in ("both", "fresh"):
         keep(memory, name, second)
     finish(account)
     assert secret("stale").encode() in raw(memory.path)
-    assert memory.upkeep.prune("c") == Pruned(replies=1, vectors=1, kept=2)
+    assert memory.maintenance.prune("c") == Pruned(replies=1, vectors=1, kept=2)
     assert kept(memory) == {"both", "shared", "fresh"}
     left = raw(memory.path)
     assert b"secret of stale" not in left
@@ -78,7 +78,7 @@ def test_an_asset_of_another_name_keeps_what_it_used(memory: Any) -> None:
     for account in accounts:
         finish(account)
     finish(memory.account("c", "a", "r2"))
-    assert memory.upkeep.prune("c") == Pruned(replies=0, vectors=0, kept=2)
+    assert memory.maintenance.prune("c") == Pruned(replies=0, vectors=0, kept=2)
 
 
 def test_a_run_that_did_not_finish_makes_nothing_stale(memory: Any) -> None:
@@ -87,14 +87,14 @@ def test_a_run_that_did_not_finish_makes_nothing_stale(memory: Any) -> None:
     keep(memory, "two", User("c", "a", "r1"))
     finish(account)
     memory.replies.touch([key("one")], User("c", "a", "r2"))
-    assert memory.upkeep.prune("c") == Pruned(replies=0, vectors=0, kept=2)
+    assert memory.maintenance.prune("c") == Pruned(replies=0, vectors=0, kept=2)
     assert kept(memory) == {"one", "two"}
 
 
 def test_answers_to_questions_go(memory: Any) -> None:
     keep(memory, "answer", User("c", "question", "q1"))
     memory.account("c", "question", "q1").book("answer", "m", ModelUse(calls=1))
-    assert memory.upkeep.prune("c").replies == 1
+    assert memory.maintenance.prune("c").replies == 1
     assert b"secret of answer" not in raw(memory.path)
 
 
@@ -108,12 +108,12 @@ def test_everything_of_a_corpus_goes_and_others_stay(memory: Any) -> None:
     memory.database.write(
         lambda connection: connection.execute("create table reservations as select 'own-c' as corpus")
     )
-    assert memory.upkeep.prune("c", everything=True) == Pruned(replies=1, vectors=0, kept=0)
+    assert memory.maintenance.prune("c", everything=True) == Pruned(replies=1, vectors=0, kept=0)
     assert kept(memory) == {"own-d", "common"}
     assert b"own-c" not in raw(memory.path)
     assert memory.log.table("c").height == 0
     assert memory.log.table("d").height == 1
-    assert memory.upkeep.prune("d", everything=True) == Pruned(replies=2, vectors=0, kept=0)
+    assert memory.maintenance.prune("d", everything=True) == Pruned(replies=2, vectors=0, kept=0)
     assert b"secret of" not in raw(memory.path)
     tables = ("replies", "uses", "finished", "usage", "indexings")
     assert [memory.count(table) for table in tables] == [0] * 5
@@ -124,7 +124,7 @@ def test_pruning_leaves_no_trace_while_others_have_the_file_open(memory: Any) ->
     keep(memory, "stale", User("c", "a", "r1"))
     with other.reading() as connection:
         assert connection.execute("select count(*) from replies").fetchone() == (1,)
-    memory.upkeep.prune("c", everything=True)
+    memory.maintenance.prune("c", everything=True)
     assert b"secret of stale" not in raw(memory.path)
     other.close()
 
@@ -137,10 +137,10 @@ def test_pruning_tells_where_a_reader_keeps_it_from_clearing_the_log(memory: Any
     reader.execute("begin")
     assert reader.execute("select count(*) from replies").fetchone() == (1,)
     with pytest.raises(CacheFileError, match="prune again"):
-        memory.upkeep.prune("c", everything=True)
+        memory.maintenance.prune("c", everything=True)
     reader.execute("rollback")
     reader.close()
-    memory.upkeep.prune("c", everything=True)
+    memory.maintenance.prune("c", everything=True)
     assert b"secret of stale" not in raw(memory.path)
 
 
@@ -151,21 +151,21 @@ def test_every_reply_is_exported_with_who_uses_it(memory: Any) -> None:
     )
     for corpus in "dc":
         keep(memory, "common", User(corpus, "a", "r1"))
-    lines = [json.loads(line) for line in memory.upkeep.export()]
+    lines = [json.loads(line) for line in memory.maintenance.export()]
     assert [line["task"] for line in lines] == ["extract", "report"]
     assert [line["used_by"] for line in lines] == [["c/a", "d/a"], ["c/b"]]
     shown = lines[1]
     assert (shown["text"], shown["note"], shown["key"]) == (odd, "in halves", key("odd").hex())
     assert (shown["input_tokens"], shown["cached_input_tokens"], shown["output_tokens"]) == (7, 2, 3)
-    assert [json.loads(line)["key"] for line in memory.upkeep.export("d")] == [key("common").hex()]
-    assert list(memory.upkeep.export("nobody")) == []
+    assert [json.loads(line)["key"] for line in memory.maintenance.export("d")] == [key("common").hex()]
+    assert list(memory.maintenance.export("nobody")) == []
 
 
 def test_the_statistics_add_up(memory: Any) -> None:
     for name in ("one", "two"):
         keep(memory, name, User("c", "a", "r1"))
     memory.replies.keep_vectors("e", {key("v"): np.ones(4, np.float32)}, 4, User("c", "b", "r1"))
-    stats = memory.upkeep.stats()
+    stats = memory.maintenance.stats()
     size = 2 * len(secret("one"))
     [replies] = stats["replies"]
     assert (replies["replies"], replies["input_tokens"], replies["bytes"]) == (2, 20, size)
@@ -225,7 +225,7 @@ def test_a_process_has_one_connection_and_a_deleted_file_is_begun_anew(tmp_path:
         one.unlink()
     second = database_at(path)
     assert second is not first
-    assert Upkeep(second).stats()["replies"] == []
+    assert CacheMaintenance(second).stats()["replies"] == []
     second.close()
 
 
