@@ -26,7 +26,6 @@ from dagster import (
 )
 
 from graphrag_dagster.assets.step_assets import INDEX
-from graphrag_dagster.assets.step_hooks import PARTITION_TAG
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.common.stable_values import stable_id
@@ -39,7 +38,7 @@ from graphrag_dagster.kernel.pipeline.corpus_changes import (
 from graphrag_dagster.kernel.settings.indexing_settings import ScheduleSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.resources.dagster_keys import CORPUS
+from graphrag_dagster.resources.dagster_keys import CORPUS, PARTITION_TAG
 
 
 @sensor(

@@ -77,7 +77,9 @@ def _recorded(corpus: str) -> UnfinishedIndex | None:
 def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
     from dagster import RunsFilter
 
-    runs_of_corpus = RunsFilter(tags={"dagster/partition": corpus})
+    from graphrag_dagster.resources.dagster_keys import PARTITION_TAG
+
+    runs_of_corpus = RunsFilter(tags={PARTITION_TAG: corpus})
     records = instance.get_run_records(runs_of_corpus, limit=_MOST_RUNS, order_by="id", ascending=False)
     return next((record for record in records if _tells_of_index(record.dagster_run)), None)
 
