@@ -1,4 +1,4 @@
-"""What Dagster shows of an asset before it is made: text, columns and their sources, code, place."""
+"""What Dagster shows of an asset before it is made: text, columns, code, place, when it is outdated."""
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -120,19 +120,21 @@ def _declared(table: Table) -> dict[str, Any]:
             other=[f"one of {', '.join(column.values)}"] if column.values else None,
         )
         columns.append(TableColumn(column.name, column.type, column.meaning, constraints))
-    lineage = _column_lineage(table)
     return {
         "dagster/column_schema": TableSchema(
             columns, TableConstraints([f"key: corpus, {', '.join(table.key)}"])
         ),
         "dagster/table_name": table.full_name,
         "dagster/storage_kind": "duckdb",
-        **({"dagster/column_lineage": TableColumnLineage(lineage)} if lineage else {}),
     }
 
 
-def _column_lineage(table: Table) -> dict[str, list[TableColumnDep]]:
-    """Return the sources of each column: as its query says, or the column that it refers to."""
+def column_lineage(table: Table) -> dict[str, TableColumnLineage]:
+    """Return the sources of each column as metadata of a materialisation, where Dagster looks for them.
+
+    A column of a table made by SQL has the sources that its query names; any other, the column that it refers
+    to. Empty if none is known.
+    """
     if model := QUERIES.get(table):
         sources: Mapping[str, Iterable[tuple[str, str]]] = model.lineage
     else:
@@ -143,10 +145,11 @@ def _column_lineage(table: Table) -> dict[str, list[TableColumnDep]]:
             for name, _, referenced in [column.references.rpartition(".")]
             if name != table.full_name
         }
-    return {
+    lineage = {
         column: [TableColumnDep(asset_key(declared_table(name)), source) for name, source in found]
         for column, found in sources.items()
     }
+    return {"dagster/column_lineage": TableColumnLineage(lineage)} if lineage else {}
 
 
 def _code(step: Step) -> Iterator[LocalFileCodeReference]:
