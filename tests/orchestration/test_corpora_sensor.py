@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.automation.sensors import GONE_TICKS, FolderCursor, corpora_sensor
+from graphrag_dagster.automation.corpora_sensor import GONE_TICKS, FolderCursor, corpora_sensor
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.corpus_changes import cheap_fingerprint, content_fingerprint
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
