@@ -40,7 +40,7 @@ from graphrag_dagster.resources.dagster_keys import CORPUS
     job_name=INDEX,
     minimum_interval_seconds=60,
     default_status=DefaultSensorStatus.STOPPED,
-    description="Collects finished batches of the model provider and lets the index of their corpora go on",
+    description="Collects finished batches from the model provider, and resumes the index of their corpora",
 )
 def finished_batches(
     context: SensorEvaluationContext, graphrag_memory: ResourceParam[LLMCache]
@@ -178,7 +178,7 @@ def sensors(index: AssetSelection) -> Sequence[SensorDefinition]:
     outdated_assets = AutomationConditionSensorDefinition(
         "outdated_assets",
         target=index,
-        description="Makes index assets again whose code, prompts or inputs changed, and all that reads them",
+        description="Rebuilds index assets whose code, prompts or inputs changed, and all that reads them",
         # A run makes a consistent state of one corpus; a backfill would interleave the parts of several.
         emit_backfills=False,
     )

@@ -32,13 +32,13 @@ def unfinished_index(corpus: str) -> UnfinishedIndex | None:
         DagsterInstanceError: Dagster's settings or records are unusable.
     """
     records, note = _state_of_records(), finished_note(corpus)
-    if records and note.is_file() and note.read_text(encoding="ascii") == records:
+    if records and note.is_file() and note.read_bytes() == records.encode():
         return None
     found = _recorded(corpus)
     if records and found is None:
         with suppress(OSError):
             note.parent.mkdir(exist_ok=True)
-            note.write_text(records, encoding="ascii")
+            note.write_bytes(records.encode())
     return found
 
 
