@@ -21,7 +21,7 @@ from graphrag_dagster.resources.configurable import SnapshotsResource, Warehouse
 from graphrag_dagster.resources.dagster_keys import CORPUS
 from support.homes import copy_home
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "dagster-project.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "downstream-assets.md"
 
 
 def printed() -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from graphrag_dagster.resources.executors import EXECUTOR
 from support.corpora import write_corpus
 
 #: Two steps that build upon each other.
-STEPS = [stage for stage in STEPS if stage.name in {"imports", "corpus"}]
+STEPS = [stage for stage in STEPS if stage.name in {"corpus", "extraction"}]
 SOME = ",".join(asset_key(table).to_user_string() for stage in STEPS for table in stage.assets)
 REPOSITORY = Path(__file__).parents[2]
 

@@ -9,7 +9,6 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
 from graphrag_dagster.kernel.models.chat.chat_model import Items, Usage
-from graphrag_dagster.kernel.models.chat.reply_schemas import ItemVerdict
 from graphrag_dagster.kernel.tasks.task_ports import OfEngine
 
 #: What is asked of each item:
@@ -18,6 +17,18 @@ from graphrag_dagster.kernel.tasks.task_ports import OfEngine
 #: ``attributable_to_context`` does some part of the context say so (yes or no);
 #: ``useful_node`` does a node of the context hold a part of the reference answer (yes or no).
 VerdictKind = Literal["relevant_to_question", "true_to_context", "attributable_to_context", "useful_node"]
+
+
+#: Verdict on an item: yes, no or unknown.
+VerdictWord = Literal["yes", "no", "idk"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVerdict:
+    """The verdict on one item and the reason, which may be blank."""
+
+    verdict: VerdictWord
+    reason: str = ""
 
 
 #: The statements of a text, in its order; none where it states nothing.

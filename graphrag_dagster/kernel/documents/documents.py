@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -26,8 +26,10 @@ from graphrag_dagster.kernel.documents.file_reading import (
 )
 from graphrag_dagster.kernel.documents.file_records import RecordPlaces, SourceFile
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, reader_process
-from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tables.core_tables import DOCUMENTS, FILES
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 
 _LONGEST_REASON = 1_000
 _NAMES_FILE, _LONGEST_NAMES_FILE = "users.json", 5_000_000
@@ -71,7 +73,7 @@ def read_files(
     return gathering.contents()
 
 
-def read_corpus(store: CorpusStore, name: str) -> CorpusContents:
+def read_corpus(store: "CorpusStore", name: str) -> CorpusContents:
     """Read the files of a corpus according to its settings.
 
     Raises:

@@ -69,11 +69,10 @@ def test_without_credit_a_run_ends_at_once_and_what_was_paid_is_kept(home: Path,
 LINES = [f"Ann {chr(65 + n)}ee keeps the light at Port Ellery with Bo Ray in {1900 + n}." for n in range(26)]
 
 
-def test_prompts_that_are_read_in_part_are_told_and_asked_again_once_they_fit(
+def test_a_prompt_that_is_read_in_part_ends_the_run_until_it_fits(
     home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "_said", set())
-    monkeypatch.setattr(models, "_sizes", {})
+    monkeypatch.setattr(models, "_longest", {})
     with ScriptedEndpoint(context_tokens=1200, overflow="truncate") as endpoint:
         folder = home / "corpora" / "light"
         folder.mkdir()
@@ -83,22 +82,19 @@ def test_prompts_that_are_read_in_part_are_told_and_asked_again_once_they_fit(
             f"model: {{base_url: '{endpoint.url}', name: scripted, retries: 1}}\n",
             encoding="utf-8",
         )
-        code, out, err = run("index", "light")
-        told = " ".join((out + err).split())
-        assert code == 3, told
-        assert "1 prompts of extract_graph were read only in part by scripted: 1,200 of up to" in told
-        assert "OLLAMA_CONTEXT_LENGTH" in told
-        assert "doctor light --fix" in told
+        for _ in range(2):
+            code, out, err = run("index", "light")
+            told = " ".join((out + err).split())
+            assert code == 1, told
+            assert "read only 1,200 of about" in told
+            assert "OLLAMA_CONTEXT_LENGTH" in told
+            assert "doctor CORPUS --fix" in told
         # What arrived in part is not taken for good.
-        first = endpoint.chats[1].body["messages"]
-        asked = len(endpoint.chats)
-        assert run("index", "light")[0] == 3
-        assert first in [one.body["messages"] for one in endpoint.chats[asked:]]
+        cut = endpoint.chats[1].body["messages"]
         endpoint.capabilities = type(endpoint.capabilities)()
         asked = len(endpoint.chats)
-        code, out, err = run("index", "light")
-        assert (code, "only in part" in out + err) == (0, False), out + err
-        assert first in [one.body["messages"] for one in endpoint.chats[asked:]]
+        assert run("index", "light")[0] == 0
+        assert cut in [one.body["messages"] for one in endpoint.chats[asked:]]
         asked = len(endpoint.chats)
         assert run("index", "light")[0] == 0
         assert len(endpoint.chats) == asked

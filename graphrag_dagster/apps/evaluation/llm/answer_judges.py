@@ -8,11 +8,21 @@ from typing import Any, TypeVar
 
 from pydantic import model_validator
 
+from graphrag_dagster.apps.evaluation.llm.quality_replies import (
+    GeneratedShape,
+    StatementsShape,
+    TernaryVerdictsShape,
+    VerdictsShape,
+    read_questions,
+    read_statements,
+    read_verdicts,
+)
 from graphrag_dagster.apps.evaluation.tasks import (
     CRITERIA,
     IDENTICAL,
     AnswerPair,
     GeneratedQuestions,
+    ItemVerdict,
     StatementsOf,
     Verdict,
     VerdictRequest,
@@ -22,19 +32,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
-from graphrag_dagster.kernel.models.chat.reply_schemas import (
-    AnyNumber,
-    GeneratedShape,
-    ItemVerdict,
-    Shape,
-    StatementsShape,
-    TernaryVerdictsShape,
-    VerdictsShape,
-    or_named,
-    read_questions,
-    read_statements,
-    read_verdicts,
-)
+from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample

@@ -31,8 +31,7 @@ from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
     row_of,
     verdict_bases,
 )
-from graphrag_dagster.apps.evaluation.tasks import QualityJudge
-from graphrag_dagster.kernel.models.chat.reply_schemas import Verdict
+from graphrag_dagster.apps.evaluation.tasks import QualityJudge, VerdictWord
 from graphrag_dagster.kernel.text.text_similarity import stems
 
 METRICS: tuple[Metric, ...] = (
@@ -112,11 +111,13 @@ def _similarity(basis: QuestionBasis) -> Score:
 
 
 def _verdict_rows(item: QualityItem, bases: Mapping[Metric, VerdictBasis], asked: QuestionBasis) -> Rows:
-    def row(metric: str, place: int, statement: str, verdict: Verdict, reason: str | None) -> dict[str, Any]:
+    def row(
+        metric: str, place: int, statement: str, verdict: VerdictWord, reason: str | None
+    ) -> dict[str, Any]:
         told = {"statement": statement, "verdict": verdict, "reason": reason}
         return {"answer_id": item.id, "metric": metric, "position": place, **told}
 
-    commits: Verdict = "no" if asked.noncommittal else "yes"
+    commits: VerdictWord = "no" if asked.noncommittal else "yes"
     return [
         *(
             row(

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.apps.evaluation.tasks import (
     GeneratedQuestions,
+    ItemVerdict,
     QualityJudge,
     StatementsOf,
     VerdictKind,
     VerdictRequest,
     VerdictsOf,
+    VerdictWord,
 )
 from graphrag_dagster.kernel.common.stable_values import round_for_comparison
-from graphrag_dagster.kernel.models.chat.reply_schemas import ItemVerdict, Verdict
 
 Family = Literal["deepeval", "ragas"]
 
@@ -39,7 +40,7 @@ class Score:
     reason: str | None = None
 
 
-def answer_relevancy(verdicts: Sequence[Verdict]) -> Score:
+def answer_relevancy(verdicts: Sequence[VerdictWord]) -> Score:
     """Return the share of an answer's statements that have to do with the question (deepeval).
 
     Only "no" counts against the answer; without statements the value is 1.
@@ -70,7 +71,7 @@ def question_similarity(cosines: Sequence[float], *, noncommittal: bool) -> Scor
 
 
 def faithfulness(
-    verdicts: Sequence[Verdict], *, family: Family = "deepeval", idk_is_truthful: bool = True
+    verdicts: Sequence[VerdictWord], *, family: Family = "deepeval", idk_is_truthful: bool = True
 ) -> Score:
     """Return the share of an answer's statements that are true to the context.
 
@@ -88,7 +89,7 @@ def faithfulness(
     return _share(true, len(verdicts), of_none=1.0 if family == "deepeval" else None, what="answer")
 
 
-def contextual_recall(verdicts: Sequence[Verdict], *, family: Family = "deepeval") -> Score:
+def contextual_recall(verdicts: Sequence[VerdictWord], *, family: Family = "deepeval") -> Score:
     """Return the share of a reference answer's statements that the context holds ("yes").
 
     Without statements deepeval gives 0; for ragas nothing is defined.
@@ -100,7 +101,7 @@ def contextual_recall(verdicts: Sequence[Verdict], *, family: Family = "deepeval
     return _share(held, len(verdicts), of_none=0.0 if family == "deepeval" else None, what="reference answer")
 
 
-def contextual_precision(verdicts: Sequence[Verdict]) -> Score:
+def contextual_precision(verdicts: Sequence[VerdictWord]) -> Score:
     """Return the average precision of the ranked nodes of a context: (1/R) Σ r_k · R_k / k (both families).
 
     r_k is 1 where node k is of use ("yes"), R_k their number among the first k, R their number; the numerator

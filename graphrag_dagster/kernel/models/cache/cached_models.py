@@ -15,7 +15,6 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     RefusedInBatch,
     note_reply,
 )
-from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
 from graphrag_dagster.kernel.models.model_costs import ModelUse
@@ -43,6 +42,9 @@ _longest: dict[str, int] = {}
 
 def _most_tokens(request: ChatRequest) -> int:
     """The most tokens that a prompt may have."""
+    # Loaded where a model is asked: all shapes of replies are models of pydantic.
+    from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
+
     size = _bytes(request) + (len(schema_text(request.schema)) if request.schema else 0)
     return int(size * _TOKENS_PER_BYTE) + _TEMPLATE
 

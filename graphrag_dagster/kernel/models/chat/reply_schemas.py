@@ -1,9 +1,8 @@
-"""The shapes of JSON replies, and a tolerant reader of statements, verdicts and questions."""
+"""The shapes of JSON replies, and a tolerant reader of what a model says of numbered items."""
 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -13,21 +12,9 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
     first_value,
-    is_placeholder,
     read_typed,
     with_normalised_keys,
 )
-
-#: Verdict on an item: yes, no or unknown.
-Verdict = Literal["yes", "no", "idk"]
-
-
-@dataclass(frozen=True, slots=True)
-class ItemVerdict:
-    """The verdict on one item and the reason, which may be blank."""
-
-    verdict: Verdict
-    reason: str = ""
 
 
 class Shape(BaseModel):
@@ -135,95 +122,14 @@ def schema_text(shape: type[BaseModel]) -> str:
 
 W = TypeVar("W", bound=str)
 
-_STATEMENTS = ("statements", "claims", "facts", "sentences")
-_TEXTS = ("statement", "claim", "fact", "sentence", "question", "text", "content")
 _VERDICTS = ("verdicts", "statements", "passages", "judgements", "judgments", "results")
 _IDS = ("id", "number", "statement_id", "passage_id", "index", "statement", "passage")
 _VERDICT = ("verdict", "judgement", "judgment", "answer", "label")
 _REASONS = ("reason", "explanation", "why")
-_WORDS: dict[str, Verdict] = {
-    "yes": "yes",
-    "true": "yes",
-    "1": "yes",
-    "no": "no",
-    "false": "no",
-    "0": "no",
-    "idk": "idk",
-    "i don't know": "idk",
-    "i do not know": "idk",
-    "unknown": "idk",
-    "unsure": "idk",
-    "not sure": "idk",
-    "unclear": "idk",
-}
 _NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
 
 
-class StatementsShape(Shape):
-    """Statements as the endpoint is asked for them."""
-
-    statements: list[str]
-
-
-class _VerdictShape(Shape):
-    id: int
-    # Before the verdict, so that a model gives the verdict with the reason before its eyes.
-    reason: str
-    verdict: Literal["yes", "no"]
-
-
-class VerdictsShape(Shape):
-    """Verdicts of yes and no as the endpoint is asked for them."""
-
-    verdicts: list[_VerdictShape]
-
-
-class _TernaryVerdictShape(Shape):
-    id: int
-    reason: str
-    verdict: Literal["yes", "no", "idk"]
-
-
-class TernaryVerdictsShape(Shape):
-    """Verdicts of yes, no and idk as the endpoint is asked for them."""
-
-    verdicts: list[_TernaryVerdictShape]
-
-
-class GeneratedShape(Shape):
-    """Questions to an answer as the endpoint is asked for them."""
-
-    questions: list[str]
-    noncommittal: bool
-
-
 _Json = RootModel[Any]
-
-
-def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return the statements in a reply, maybe none, and whether its JSON was repaired.
-
-    Raises:
-        NotUsable: it holds no list of statements, or something else than text in it.
-    """
-    value, repaired = _read(text)
-    listed = value if isinstance(value, list) else first_value(with_normalised_keys(value), _STATEMENTS)
-    if not isinstance(listed, list):
-        raise NotUsable('it has no list "statements"')
-    found = tuple(_text(one) for one in listed)
-    if not all(found):
-        raise NotUsable('"statements" must be a list of sentences, none of them blank')
-    return found, repaired
-
-
-def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
-    """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was repaired.
-
-    Raises:
-        NotUsable: an item has no verdict, or different ones.
-    """
-    found, repaired = read_words(text, count, _WORDS)
-    return tuple(ItemVerdict(*one) for one in found), repaired
 
 
 def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tuple[W, str], ...], bool]:
@@ -300,39 +206,18 @@ def _with_words(
     text: str, count: int, words: Mapping[str, W]
 ) -> tuple[list[tuple[int, W | None, str]], bool]:
     """Number, verdict and reason of each record of a reply; 0 or None where there is none."""
-    value, repaired = _read(text)
+    value, repaired = read_json(text)
     return [(place, *_verdict(record, words)) for place, record in _records(value, count)], repaired
 
 
-def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool], bool]:
-    """Return the first ``count`` questions with whether the answer evades, and whether the JSON was repaired.
+def read_json(text: str) -> tuple[Any, bool]:
+    """Return the JSON value in a reply, and whether it was repaired.
 
     Raises:
-        NotUsable: there are fewer questions (an evasive answer needs none), or it is not told whether it
-            evades.
+        NotUsable: there is none.
     """
-    value, repaired = _read(text)
-    fields = with_normalised_keys(value)
-    evades = _word(first_value(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
-    if evades not in ("yes", "no"):
-        raise NotUsable('"noncommittal" must be true or false')
-    listed = first_value(fields, ("questions", "question"))
-    texts = [_text(one) for one in (listed if isinstance(listed, list) else [listed])]
-    questions = tuple(one for one in texts if one)[:count]
-    if len(questions) < count and evades == "no":
-        raise NotUsable(f'"questions" must be a list of {count} questions, not of {len(questions)}')
-    return (questions, evades == "yes"), repaired
-
-
-def _read(text: str) -> tuple[Any, bool]:
     reply, repaired = read_typed(text, _Json)
     return reply.root, repaired
-
-
-def _text(value: Any) -> str:
-    """Return a text on one line; blank for what is none, placeholders included."""
-    inner = first_value(with_normalised_keys(value), _TEXTS) if isinstance(value, dict) else value
-    return "" if not isinstance(inner, str) or is_placeholder(inner) else " ".join(inner.split())
 
 
 def _records(value: Any, count: int) -> list[tuple[int, Any]]:
@@ -359,10 +244,11 @@ def _number(value: Any) -> int:
 
 def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W | None, str]:
     fields = with_normalised_keys(record)
-    verdict = _word(first_value(fields, _VERDICT) if fields else record, words)
+    verdict = meaning_of(first_value(fields, _VERDICT) if fields else record, words)
     reason = first_value(fields, _REASONS)
     return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
 
 
-def _word(value: Any, words: Mapping[str, W]) -> W | None:
+def meaning_of(value: Any, words: Mapping[str, W]) -> W | None:
+    """Return what a word means, however it is capitalised and punctuated; None: it is none of them."""
     return words.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))

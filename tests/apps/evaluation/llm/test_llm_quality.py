@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmQualityJudge
+from graphrag_dagster.apps.evaluation.llm.quality_replies import read_verdicts
 from graphrag_dagster.apps.evaluation.measures.quality_metrics import measure
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import QualityItem
 from graphrag_dagster.apps.evaluation.tasks import (
@@ -16,7 +17,6 @@ from graphrag_dagster.apps.evaluation.tasks import (
     VerdictsOf,
 )
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.chat.reply_schemas import read_verdicts
 from graphrag_dagster.kernel.text import prompts
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint

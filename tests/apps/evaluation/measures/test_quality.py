@@ -24,18 +24,19 @@ from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
 )
 from graphrag_dagster.apps.evaluation.tasks import (
     GeneratedQuestions,
+    ItemVerdict,
     StatementsOf,
     VerdictRequest,
     VerdictsOf,
+    VerdictWord,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
-from graphrag_dagster.kernel.models.chat.reply_schemas import ItemVerdict, Verdict
 
 FAMILIES = ("deepeval", "ragas")
 verdicts_ = st.lists(st.sampled_from(["yes", "no", "idk"]), max_size=12)
 
 
-def ranked(*useful: int) -> list[Verdict]:
+def ranked(*useful: int) -> list[VerdictWord]:
     return ["yes" if one else "no" for one in useful]
 
 
@@ -155,7 +156,7 @@ class Judge:
     def _verdict(request: VerdictRequest, item: str) -> ItemVerdict:
         against = " ".join((request.reference or request.question, *request.context)).replace(".", "").split()
         shared = [one for one in item.lower().rstrip(".").split() if one in against]
-        wrong: Verdict = "idk" if "maybe" in item else "no"
+        wrong: VerdictWord = "idk" if "maybe" in item else "no"
         return ItemVerdict("yes", f"shares {shared[0]}") if shared else ItemVerdict(wrong)
 
     def questions_for(self, answers: Sequence[str], count: int) -> list[GeneratedQuestions]:

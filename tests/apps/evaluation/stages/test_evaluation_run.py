@@ -107,7 +107,7 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     page = Path(told["report"]).read_text(encoding="utf-8")
     assert "no model has judged" in page
     assert "claims-lex" in page
-    done(run, "report", "coast", "--out", str(home / "copy" / "page.html"))
+    done(run, "evaluate", "coast", "--yes", "--out", str(home / "copy" / "page.html"))
     assert (home / "copy" / "page.html").read_text(encoding="utf-8") == page
     assert (Path(told["report"]).parent / "measures.png").read_bytes()[:4] == b"\x89PNG"
 

@@ -124,7 +124,7 @@ def test_a_reply_of_no_use_is_asked_for_again(opened: Callable[[str], Index], ch
     answer = opened("").ask(WHOLE)
     assert (answer.method, answer.problems) == ("C1", ())
     assert len(chooser.bodies) == 4
-    assert "there are local, global" in chooser.bodies[-1]["messages"][-1]["content"]
+    assert "there are local, global" in chooser.bodies[2]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(
