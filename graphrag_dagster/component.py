@@ -113,7 +113,8 @@ class GraphRagComponent(Component, Model, Resolvable):
 
     research: bool = Field(
         False,
-        description="Whether evaluation, studies and paths are assets and jobs too; each makes many model calls",
+        description="Whether evaluation, studies and paths are assets and jobs too; each makes many model "
+        "calls",
         examples=[True],
     )
     previews: bool = Field(
