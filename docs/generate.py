@@ -12,10 +12,10 @@ from dagster import AssetsDefinition
 from http_reference import http_reference
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
+from sql_schema import schema_yml
 
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
 from graphrag_dagster.dbt_like_sql.loader import load_models
-from graphrag_dagster.dbt_like_sql.schema import schema_yml
 from graphrag_dagster.kernel.catalogue.registry import model_folders
 from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles

@@ -93,27 +93,28 @@ class GraphRagComponent(Component, Model, Resolvable):
     max_tokens: int | None = Field(
         None,
         ge=0,
-        description="Most tokens, in and out, of a run; default: no limit for an index",
+        description="Limit on the tokens, in and out, of a run; default: none for an index",
         examples=[2000000],
     )
     max_usd: float | None = Field(
-        None, ge=0, description="Most US dollars of a run; default: no limit", examples=[5.0]
+        None, ge=0, description="Limit on the cost of a run in US dollars; default: none", examples=[5.0]
     )
     executor: ExecutorName = Field(
-        DEFAULT, description="Where the steps of the jobs are carried out", examples=["multiprocess"]
+        DEFAULT, description="Where the steps of the jobs run", examples=["multiprocess"]
     )
     owners: list[str] = Field(
         OWNERS,
-        description="Owners of every asset: addresses, or teams",
+        description="Owners of every asset: e-mail addresses or teams",
         examples=[["team:search", "ada@example.org"]],
     )
     group_prefix: str = Field(
-        "", description="Before the name of every asset group, e.g. graphrag_", examples=["graphrag_"]
+        "", description="Prefix of the name of every asset group", examples=["graphrag_"]
     )
 
     research: bool = Field(
         False,
-        description="Whether evaluation, studies and paths are assets and jobs too; each asks a model much",
+        description="Whether evaluation, studies and paths are assets and jobs too; each makes many model "
+        "calls",
         examples=[True],
     )
     previews: bool = Field(

@@ -52,8 +52,8 @@ class Index(CorpusIndex):
     def sql(self, query: str, *, seconds: float = 60.0, megabytes: int = 1000) -> pl.DataFrame:
         """Return the rows of one SQL statement over the tables of this snapshot.
 
-        It can only read, and has neither files nor extensions nor the network. What JSON has no value for,
-        such as dates, is a text. The tables are in ``docs/reference/tables.md``.
+        It can only read, and has neither files nor extensions nor the network. Decimals are floats. What JSON
+        has no value for, such as dates, is a text. The tables are in ``docs/reference/tables.md``.
 
         Args:
             query: a ``select`` statement in DuckDB's SQL.

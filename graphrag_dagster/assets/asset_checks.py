@@ -1,6 +1,5 @@
 """Dagster asset checks: the rules that a table must pass before anything is built on it."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +8,6 @@ from dagster import (
     AssetCheckResult,
     AssetCheckSeverity,
     AssetCheckSpec,
-    PreviewWarning,
 )
 
 from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, rules, violations
@@ -109,13 +107,11 @@ class BoundsCheck:
 
 
 def _spec(key: AssetCheckKey, description: str, *, blocking: bool) -> AssetCheckSpec:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PreviewWarning)
-        return AssetCheckSpec(
-            key.name,
-            asset=key.asset_key,
-            description=description,
-            blocking=blocking,
-            # Per corpus: otherwise one corpus's pass would hide another's failure.
-            partitions_def=CORPUS,
-        )
+    return AssetCheckSpec(
+        key.name,
+        asset=key.asset_key,
+        description=description,
+        blocking=blocking,
+        # Per corpus: otherwise one corpus's pass would hide another's failure.
+        partitions_def=CORPUS,
+    )

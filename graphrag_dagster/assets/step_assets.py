@@ -155,12 +155,12 @@ def _tag_estimate(step: Step, context: AssetExecutionContext) -> None:
     except GraphragError:
         # The step itself says what is wrong.
         return
-    told = " – ".join(f"{value:,.0f}" for value in (tokens.low, tokens.expected, tokens.high))
-    context.instance.add_run_tags(context.run_id, {ESTIMATE_TAG: told})
-    limits = (run.language.max_tokens, run.language.max_usd, run.default_tokens)
-    context.log.info(
-        "%s may ask models for %s tokens; limits (tokens, US$, default): %s", job.name, told, limits
-    )
+    estimate = " – ".join(f"{value:,.0f}" for value in (tokens.low, tokens.expected, tokens.high))
+    context.instance.add_run_tags(context.run_id, {ESTIMATE_TAG: estimate})
+    most = run.language.max_tokens if run.language.limited else run.default_tokens
+    limits = {"tokens": most, "US$": run.language.max_usd}
+    given = ", ".join(f"{name} {limit:,}" for name, limit in limits.items() if limit is not None)
+    context.log.info("%s may need %s tokens; limits: %s", job.name, estimate, given or "none")
 
 
 #: Name of the job that automation requests.
@@ -195,8 +195,8 @@ def jobs(shown: Sequence[Step], executor: ExecutorDefinition | None = None) -> S
         job(
             "embed",
             of_the_index(shown),
-            "Embed text units, entities and reports again, as after a change of embedder; what else still "
-            "holds is taken over",
+            "Embed text units, entities and reports again, as after a change of embedder; everything else "
+            "that is still valid is reused",
             **WITH_ALL_BELOW,
         ),
     ]

@@ -21,7 +21,7 @@ from dagster import (
 )
 
 from graphrag_dagster.assets.asset_checks import AssetCheck, BoundsCheck
-from graphrag_dagster.assets.asset_specs import QUERIES
+from graphrag_dagster.assets.asset_specs import QUERIES, column_lineage
 from graphrag_dagster.assets.recorded_versions import code_of_tables
 from graphrag_dagster.assets.step_hooks import retry_of
 from graphrag_dagster.errors import CorpusError, EndpointError
@@ -79,7 +79,8 @@ def execute_step(
     common = {**stored_at(run.warehouse.file(run.corpus)), "seconds": round(monotonic() - begin, 3)}
     for table in (table for table in step.assets if table in content):
         rows = content[table]
-        shown = {"dagster/partition_row_count": rows.rows, **outputs.shown.get(table, {}), **common}
+        shown = {**column_lineage(table), **outputs.shown.get(table, {}), **common}
+        shown["dagster/partition_row_count"] = rows.rows
         yield from _recorded(asset_key(table), shown, rows.version, context)
         if previews:
             _preview(table, rows.sample, context)

@@ -11,13 +11,12 @@ from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.pipeline.garbage_collection import collect
-from graphrag_dagster.resources.dagster_keys import CORPUS, resource_key
+from graphrag_dagster.resources.dagster_keys import CORPUS, PARTITION_TAG, resource_key
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 
 
-PARTITION_TAG = "dagster/partition"
 _MEMORY = resource_key("memory")
 CORPUS_TAG, CALLS_TAG, TOKENS_TAG, USD_TAG = (
     f"graphrag/{name}" for name in (str(CORPUS.name), "calls", "tokens", "usd")

@@ -1,1 +1,1 @@
-"""What starts runs: sensors, schedules and freshness."""
+"""What starts runs: sensors and a schedule."""

@@ -186,8 +186,8 @@ def _not_read(files: pl.DataFrame) -> Iterator[str]:
 def _last_run(_: CorpusStore, name: str) -> Iterator[str]:
     from dagster import DagsterEventType, RunsFilter
 
-    from graphrag_dagster.assets.step_hooks import PARTITION_TAG
     from graphrag_dagster.resources.dagster_instance import recorded_instance
+    from graphrag_dagster.resources.dagster_keys import PARTITION_TAG
 
     with recorded_instance() as instance:
         wanted = RunsFilter(tags={PARTITION_TAG: name})

@@ -1,20 +1,20 @@
-"""Dagster's corpus partitions, asset keys, resource keys and automation conditions.
+"""Dagster's corpus partitions, asset keys, resource keys and tags of runs.
 
 Our keys have a prefix, because a project that includes these definitions may have its own ``io_manager`` or
 ``warehouse``.
 """
 
-from datetime import timedelta
 from functools import cache
 
-from dagster import AssetKey, AutomationCondition, DynamicPartitionsDefinition, FreshnessPolicy
+from dagster import AssetKey, DynamicPartitionsDefinition
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Table
 
 CORPUS = DynamicPartitionsDefinition(name="corpus")
-
+#: Tag of a run of one partition.
+PARTITION_TAG = "dagster/partition"
 
 _OURS = "graphrag_"
 
@@ -83,39 +83,3 @@ def table_of(key: AssetKey) -> Table:
     if table is None:
         raise WarehouseError(f"no table is the asset {key.to_user_string()!r}; see the catalogue of assets")
     return table
-
-
-#: Some corpus should be published every other day. Dagster considers the latest materialisation of an asset,
-#: of any corpus.
-FRESH = FreshnessPolicy.time_window(fail_window=timedelta(days=7), warn_window=timedelta(days=2))
-
-
-def _outdated() -> AutomationCondition[AssetKey]:
-    """Return the condition under which an index asset is made again, per corpus.
-
-    It is missing, its code or prompts have changed, or the content of one of its inputs has. Everything
-    downstream in the index is requested in the same run, so that the snapshot is published once, from one
-    state. ``AutomationCondition.eager`` would react to every new materialisation, changed or not, and never
-    to code.
-    """
-    condition = AutomationCondition
-    # A run that made both has already handled the change.
-    together = condition.executed_with_root_target() | condition.executed_with_tags(tag_values=WITH_ALL_BELOW)
-    elsewhere = condition.data_version_changed() & ~together
-    reads_news = condition.any_deps_match(
-        elsewhere.with_label("changed_in_another_run") | condition.will_be_requested()
-    )
-    unready = condition.any_deps_match(condition.missing() & ~condition.will_be_requested())
-    handled = condition.newly_requested() | condition.initial_evaluation()
-    missing = condition.newly_missing().since(handled | condition.newly_updated())
-    # A materialisation does not reset this: an input may have changed after it and before this tick.
-    changed = (condition.code_version_changed() | reads_news).since(handled)
-    return (
-        (missing | changed)
-        & ~unready.with_label("reads_what_is_missing")
-        & ~condition.any_deps_match(condition.in_progress())
-        & ~condition.in_progress()
-    ).with_label("outdated")
-
-
-OUTDATED = _outdated()

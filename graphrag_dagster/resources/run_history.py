@@ -20,11 +20,10 @@ from dagster import (
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.resources.dagster_instance import recorded_instance
-from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
+from graphrag_dagster.resources.dagster_keys import CORPUS, PARTITION_TAG, asset_key
 from graphrag_dagster.resources.unfinished_index import finished_note
 
 _SOME = 500
-_PARTITION = "dagster/partition"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 _BUSY_SECONDS = 60.0
 
@@ -48,7 +47,7 @@ def runs_of(instance: DagsterInstance, corpus: str) -> list[DagsterRun]:
 
     Runs of assets and checks of others are left out: their partition may merely have the same key.
     """
-    records = {record.dagster_run.run_id: record for record in _records(instance, {_PARTITION: corpus})}
+    records = {record.dagster_run.run_id: record for record in _records(instance, {PARTITION_TAG: corpus})}
     names = list(instance.get_dynamic_partitions(str(CORPUS.name)))
     if corpus in names:
         position = names.index(corpus)

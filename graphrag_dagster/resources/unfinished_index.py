@@ -32,13 +32,13 @@ def unfinished_index(corpus: str) -> UnfinishedIndex | None:
         DagsterInstanceError: Dagster's settings or records are unusable.
     """
     records, note = _state_of_records(), finished_note(corpus)
-    if records and note.is_file() and note.read_text(encoding="ascii") == records:
+    if records and note.is_file() and note.read_bytes() == records.encode():
         return None
     found = _recorded(corpus)
     if records and found is None:
         with suppress(OSError):
             note.parent.mkdir(exist_ok=True)
-            note.write_text(records, encoding="ascii")
+            note.write_bytes(records.encode())
     return found
 
 
@@ -77,7 +77,9 @@ def _recorded(corpus: str) -> UnfinishedIndex | None:
 def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
     from dagster import RunsFilter
 
-    runs_of_corpus = RunsFilter(tags={"dagster/partition": corpus})
+    from graphrag_dagster.resources.dagster_keys import PARTITION_TAG
+
+    runs_of_corpus = RunsFilter(tags={PARTITION_TAG: corpus})
     records = instance.get_run_records(runs_of_corpus, limit=_MOST_RUNS, order_by="id", ascending=False)
     return next((record for record in records if _tells_of_index(record.dagster_run)), None)
 

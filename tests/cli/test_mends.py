@@ -66,9 +66,8 @@ def test_what_nobody_agreed_to_is_done_with_yes(
 ) -> None:
     (home / "corpora" / "mine").mkdir()
     with instance() as records:
-        from graphrag_dagster.assets.step_hooks import PARTITION_TAG
         from graphrag_dagster.definitions import defs
-        from graphrag_dagster.resources.dagster_keys import CORPUS
+        from graphrag_dagster.resources.dagster_keys import CORPUS, PARTITION_TAG
 
         records.add_dynamic_partitions(str(CORPUS.name), ["mine"])
         index = defs.resolve_job_def("index")

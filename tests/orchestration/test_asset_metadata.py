@@ -3,8 +3,10 @@ from typing import Any
 
 import dagster as dg
 
-from graphrag_dagster.component import compose
-from graphrag_dagster.kernel.pipeline.steps import STEPS
+from graphrag_dagster.assets.step_assets import shown_steps
+from graphrag_dagster.component import OWNERS, compose
+from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT, STEPS
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.resources.dagster_instance import instance
@@ -42,13 +44,43 @@ def test_every_asset_leads_to_the_code_that_makes_it() -> None:
     assert "ref(" in Path(model.file_path).read_text(encoding="utf-8")
 
 
+def test_every_asset_has_an_owner_and_the_snapshot_a_freshness_policy() -> None:
+    for spec in defs.resolve_all_asset_specs():
+        assert spec.owners == OWNERS
+        assert (spec.freshness_policy is not None) == (spec.key == asset_key(SNAPSHOT))
+
+
+def test_imports_are_assets_once_a_corpus_imports() -> None:
+    def has_imports(*corpora: CorpusSettings) -> bool:
+        return any("imports" in step.parts for step in shown_steps(corpora) if "corpus" not in step.parts)
+
+    assert not has_imports(CorpusSettings())
+    assert has_imports(CorpusSettings(), CorpusSettings(kind="graph"))
+
+
+def recorded(key: dg.AssetKey) -> dict[str, Any]:
+    with instance() as records:
+        event = records.get_latest_materialization_event(key)
+    assert event is not None
+    assert event.asset_materialization is not None
+    return {name: value.value for name, value in event.asset_materialization.metadata.items()}
+
+
+def test_a_materialisation_says_which_columns_its_columns_come_from(coast: Path) -> None:
+    entities, relationships = (asset_key(table) for table in (tables.ENTITIES, tables.RELATIONSHIPS))
+    by_reference = recorded(relationships)["dagster/column_lineage"].deps_by_column
+    assert by_reference["source"] == [dg.TableColumnDep(entities, "name")]
+    by_query = recorded(asset_key(tables.COMMUNITY_LEVELS))["dagster/column_lineage"].deps_by_column
+    assert by_query["entity_id"]
+
+
+def test_the_snapshot_links_to_the_explorer(coast: Path) -> None:
+    assert recorded(asset_key(SNAPSHOT))["explorer"] == "http://127.0.0.1:8000/#/coast"
+
+
 def test_every_materialisation_says_its_file_and_the_rows_of_its_corpus(coast: Path) -> None:
     for table in (tables.ENTITIES, tables.FILES, tables.CORPUS_SUMMARY):
-        with instance() as records:
-            made = records.get_latest_materialization_event(asset_key(table))
-        assert made is not None
-        assert made.asset_materialization is not None
-        told = made.asset_materialization.metadata
-        assert told["dagster/partition_row_count"].value == Warehouse().read(table, "coast").height
-        assert str(told["dagster/uri"].value).startswith("file:///")
-        assert str(told["dagster/uri"].value).endswith("/warehouse/coast.duckdb")
+        told = recorded(asset_key(table))
+        assert told["dagster/partition_row_count"] == Warehouse().read(table, "coast").height
+        assert str(told["dagster/uri"]).startswith("file:///")
+        assert str(told["dagster/uri"]).endswith("/warehouse/coast.duckdb")

@@ -6,12 +6,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.assets.step_hooks import PARTITION_TAG
-from graphrag_dagster.automation.sensors import GONE_TICKS, FolderCursor, corpora_sensor
+from graphrag_dagster.automation.corpora_sensor import GONE_TICKS, FolderCursor, corpora_sensor
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.corpus_changes import cheap_fingerprint, content_fingerprint
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.resources.dagster_keys import PARTITION_TAG
 from support.corpora import write_corpus
 
 

@@ -78,7 +78,6 @@ STEPS = (
             WIN_RATES: (JUDGEMENTS,),
         },
         side_tables=(THEME_REASONS, COMPARISONS),
-        group="evaluation",
         requested=True,
     ),
     Step(
@@ -91,7 +90,6 @@ STEPS = (
             ANSWER_MEASURES: (ANSWER_CLAIMS, QUALITY_SCORES),
         },
         side_tables=(ANSWER_SENTENCES, DIVERSITY_CLUSTERS, QUALITY_VERDICTS, CONDITION_COSTS),
-        group="evaluation",
         requested=True,
     ),
     Step(
@@ -104,7 +102,6 @@ STEPS = (
             VERDICTS: (SIGNIFICANCE,),
         },
         side_tables=(POSITION_BIAS, ALIGNMENT),
-        group="evaluation",
         requested=True,
     ),
     Step(
@@ -112,7 +109,6 @@ STEPS = (
         extraction_study,
         reads=(DOCUMENTS, TEXT_CHUNKS),
         assets={EXTRACTION_COUNTS: (TEXT_CHUNKS,)},
-        group="studies",
         requested=True,
     ),
     Step(
@@ -121,7 +117,6 @@ STEPS = (
         reads=(QUESTIONS,),
         assets={WINDOW_ANSWERS: (QUESTIONS, SNAPSHOT), WINDOW_WIN_RATES: (WINDOW_ANSWERS,)},
         side_tables=(WINDOW_JUDGEMENTS,),
-        group="studies",
         requested=True,
     ),
     Step(
@@ -129,7 +124,6 @@ STEPS = (
         report,
         artifact="evaluation/report",
         made_of=(CONDITION_MEANS, VERDICTS, THEMES),
-        group="evaluation",
         requested=True,
     ),
 )

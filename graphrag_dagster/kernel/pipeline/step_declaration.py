@@ -153,7 +153,6 @@ class Step:
         side_tables: tables written together with these that are not assets: states, accounts, look-ups.
         artifact: asset key of its output that is not a table.
         made_of: the displayed dependencies of the artifact.
-        group: asset group; default: the name.
         requested: whether it is made by separate jobs, not with the index.
     """
 
@@ -165,7 +164,6 @@ class Step:
     side_tables: tuple[Table, ...] = ()
     artifact: str = ""
     made_of: tuple[Table | str, ...] = ()
-    group: str = ""
     requested: bool = False
 
     @property

@@ -63,14 +63,12 @@ _CORPUS, _MARTS, _SNAPSHOT, _RESULTS = (
         published_snapshot,
         artifact=SNAPSHOT,
         side_tables=(MODEL_USAGE, RUN_USAGE),
-        group="marts",
     ),
     Step(
         "published_results",
         published_results,
         artifact=RESULTS,
         side_tables=(MODEL_USAGE, RUN_USAGE),
-        group="results",
         requested=True,
     ),
 )
@@ -137,4 +135,3 @@ def _compose() -> Sequence[Step]:
 
 #: The steps of the index, then those with separate jobs.
 STEPS: Sequence[Step] = _compose()
-INDEX_STEPS: Sequence[Step] = tuple(step for step in STEPS if not step.requested)

@@ -357,11 +357,14 @@ class SnapshotQueries:
         return QueryRows(tuple(rows[:most]), len(rows) > most)
 
     def frame(self, query: str, limits: QueryLimits) -> pl.DataFrame:
-        """Return all rows of a query; see :func:`run_query`."""
+        """Return all rows of a query, decimals as floats; see :func:`run_query`."""
         with self._file() as file, run_file_query(file, query, limits) as found:
-            return pl.DataFrame(
-                list(found.rows), found.columns, orient="row", infer_schema_length=None, strict=False
-            )
+            rows = list(found.rows)
+        frame = pl.DataFrame(rows, found.columns, orient="row", infer_schema_length=None, strict=False)
+        numbers = [name for name, number in zip(found.columns, found.numeric, strict=True) if number]
+        return frame.with_columns(
+            pl.col(name).cast(pl.Float64) for name in numbers if frame[name].dtype == pl.String
+        )
 
     @contextmanager
     def _file(self) -> Iterator[str]:

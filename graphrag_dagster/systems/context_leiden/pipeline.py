@@ -88,14 +88,12 @@ STEPS = (
         reads=(ENTITIES, RELATIONSHIPS, COMMUNITY_LEVELS, ENTITY_EMBEDDINGS),
         assets={CONTEXT_NODES: (COMMUNITY_LEVELS, ENTITY_EMBEDDINGS)},
         side_tables=(CONTEXT_CANDIDATES, CONTEXT_ACCOUNT, CONTEXT_VECTORS),
-        group="communities",
     ),
     Step(
         "context_study",
         context_study,
         reads=(ENTITIES, RELATIONSHIPS, COMMUNITY_LEVELS, ENTITY_EMBEDDINGS),
         assets={CONTEXT_METRICS: (COMMUNITY_LEVELS, ENTITY_EMBEDDINGS)},
-        group="studies",
         requested=True,
     ),
 )

@@ -171,7 +171,6 @@ STEPS = (
     Step(
         "path_study",
         paths,
-        group="paths",
         assets={
             PATH_QUESTIONS: (SNAPSHOT,),
             PATH_ANSWERS: (PATH_QUESTIONS,),
@@ -186,7 +185,6 @@ STEPS = (
     Step(
         "path_variants",
         path_variants,
-        group="paths",
         assets={PATH_STUDY: (SNAPSHOT,)},
         requested=True,
     ),

@@ -102,6 +102,7 @@ def test_sql_gives_a_frame_of_the_snapshot(index: Index) -> None:
     assert frame.schema["l"] == pl.List(pl.Int64)
     assert (len(frame), frame["s"][0], frame["n"].null_count()) == (4, {"a": 1}, 4)
     assert index.sql("select 1 as a where false").columns == ["a"]
+    assert index.sql("select 1.5 as a union all select sum(2.25)").rows() == [(1.5,), (2.25,)]
     for refused in (
         "delete from corpus.documents",
         "select * from read_csv('/etc/passwd')",
