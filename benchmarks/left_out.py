@@ -47,7 +47,6 @@ UNITS, TOKENS = (2, 5, 8), (2_000, 4_000, 8_000)
 #: Sections whose values matter when a question is asked, so that one index serves all of them.
 _ASKED = ("search", "model")
 _STATIC = "static"
-_COTERAG = "coterag: {profile: calibrated}\n"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ MEASURES = (
     *("subgraph_recall", "subgraph_f1", "subgraph_nodes", "wcc"),
 )
 SECONDS = ("seconds_extraction", "seconds_retrieval", "seconds_answer")
-#: Hits@1 in per cent by Qwen2-72B on CWQ, WebQSP, GrailQA and WebQuestions (spec_lego §10).
+#: Hits@1 in per cent by Qwen2-72B on CWQ, WebQSP, GrailQA, WebQuestions (in the repository of LEGO-GraphRAG).
 PAPER = {
     "1": (47.9, 60.2, 53.6, 48.7),
     "2": (62.2, 77.7, 64.3, 64.2),

@@ -88,7 +88,9 @@ class LazyGroup(TyperGroup):
             for name, (target, about) in commands.items():
                 self.add_command(our_command(name, target, about, panel))
         for name, target in _commands_of_systems().items():
-            self.add_command(LazyCommand(name, target))
+            # None takes the place of ours.
+            if name not in self.commands:
+                self.add_command(LazyCommand(name, target))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a name; None where there is none.
@@ -96,7 +98,7 @@ class LazyGroup(TyperGroup):
         Raises:
             GraphragError: another command does that now.
         """
-        if cmd_name in self.moved:
+        if cmd_name in self.moved and cmd_name not in self.commands:
             raise GraphragError(f"{cmd_name} is now: graphrag-dagster {self.moved[cmd_name]}")
         return super().get_command(ctx, cmd_name)
 

@@ -1,6 +1,6 @@
 """What a run asked of models, what it did not get, and which replies were repaired.
 
-A reply is mended only where nothing of it is lost, so that mended ones are shown and change no exit code.
+A reply is repaired only where nothing of it is lost, so that repaired ones are shown and change no exit code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -112,7 +112,7 @@ def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
     return [f"{count:,} {what}" for what, count in counted.items() if count]
 
 
-#: Whose rows count mended replies, the column that does, and what such rows are called.
+#: Whose rows count repaired replies, the column that does, and what such rows are called.
 INDEXED = (
     (tables.UNIT_LEDGER, "repaired", "text units"),
     (DECISIONS, "repaired", "pairs of names"),
@@ -137,7 +137,7 @@ EVALUATED = (
 def repaired_rows(
     warehouse: Warehouse, corpus: str, counted: tuple[tuple[Table, str, str], ...]
 ) -> dict[str, int]:
-    """Return how many rows of each kind rest on mended replies or records; kinds without any are left out."""
+    """Return how many rows of each kind rest on repaired replies or records, kinds without any left out."""
     found = {}
     for table, column, what in counted:
         frame = warehouse.read_if_present(table, corpus)
@@ -147,6 +147,6 @@ def repaired_rows(
 
 
 def repaired_line(rows: dict[str, int]) -> str | None:
-    """Return one line on them; None where nothing was mended."""
+    """Return one line on them; None where nothing was repaired."""
     told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
     return f"repaired without loss: {told}; see the columns repaired" if told else None

@@ -6,6 +6,7 @@ import pytest
 
 from support.commands import Run
 from support.homes import enter_home
+from support.plugins import plugged_in
 
 
 def test_alone_it_says_how_to_begin(run: Run, home: Path) -> None:
@@ -46,3 +47,20 @@ def test_the_name_of_a_command_that_was_moved_leads_to_where_it_is(run: Run) -> 
     code, out, err = run("trace", "coast", "Why?")
     assert (code, out) == (1, "")
     assert err == "error: trace is now: graphrag-dagster ask NAME QUESTION --trace\n"
+
+
+def test_a_system_takes_no_command_of_ours_and_may_use_the_name_of_one_that_was_moved(
+    tmp_path: Path, run: Run
+) -> None:
+    module = """
+from graphrag_dagster.kernel.catalogue.system import System
+
+SYSTEM = System("tallying", "tallying", commands=dict.fromkeys(("delete", "report"), "tallying:tally"))
+
+def tally() -> None:
+    print("tallied")
+"""
+    points = {"graphrag_dagster.systems": {"tallying": "tallying:SYSTEM"}}
+    with plugged_in(tmp_path, {"tallying.py": module}, points, name="tallying"):
+        assert run("report") == (0, "tallied\n", "")
+        assert "tallied" not in "".join(map(str, run("delete", "coast")))

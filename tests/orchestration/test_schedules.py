@@ -62,6 +62,7 @@ def test_a_corpus_is_due_once_by_the_clock_of_its_time_zone(home: Path) -> None:
     ("given_", "told"),
     [
         ("{cron: 0 3 * *}", "minute, hour"),
+        ("{cron: 0 3 * * * *}", "minute, hour"),
         ("{cron: 61 3 * * *}", "never occurs, or is not minute"),
         ("{cron: 0 3 31 2 *}", "never occurs"),
         ("{cron: '0 3 31 apr,jun *'}", "never occurs"),

@@ -93,7 +93,7 @@ class Explorer:
     def drawn(
         self, level: int | None = None, within: str | None = None, most: int = drawing.MOST_NODES
     ) -> drawing.Drawn:
-        """Return what is drawn of the graph; see :func:`.drawing.drawn`."""
+        """Return what is drawn of the graph; see :func:`.draw_graph`."""
         return self._read(drawing.draw_graph, level, within, most)
 
     def entity(self, entity_id: str) -> entities.EntityPage:

@@ -244,11 +244,6 @@ def stage_of(section: str) -> str:
     return require_named(owners, section, "stage of a section")
 
 
-def stages_reading(section: str) -> set[str]:
-    """Return the names of the stages whose results depend on a section of ``corpus.yaml``."""
-    return {stage.name for stage in stages().values() if section in stage.sections}
-
-
 def sections_asked(made: Iterable[str]) -> list[str]:
     """Return the sections of ``corpus.yaml`` whose engines the given stages call, in stage order."""
     task_sections = {task.section for task in tasks().values()}

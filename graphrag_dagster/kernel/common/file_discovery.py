@@ -50,7 +50,7 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
     """List all files below the folder, at any depth, sorted by path.
 
     Not part of a corpus are hidden files, leftovers of editors, folders of installed packages, and what an
-    ``ignore`` pattern matches (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as
+    ``ignore`` pattern matches (:func:`matches`): they are listed as ignored, a folder of that kind as
     one whatever it holds.
     ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the
     folder; a folder is read once, however many links lead to it.

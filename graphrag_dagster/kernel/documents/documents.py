@@ -56,10 +56,11 @@ def read_files(
 ) -> CorpusContents:
     """Read files of a corpus, sorted by path.
 
-    ``columns`` maps glob patterns (:func:`.globs.matches`) to the columns of table-like files; the first
-    pattern that matches a file holds. A document's id is the hash of its text, for a row of a table of text,
-    given id and given title: the same content keeps its id wherever it stands. Where a document with that id
-    but another date, author or the like was read before, it is the hash of all that is told of the document.
+    ``columns`` maps glob patterns (:func:`~graphrag_dagster.kernel.common.file_discovery.matches`) to the
+    columns of table-like files; the first pattern that matches a file holds. A document's id is the hash of
+    its text, for a row of a table of text, given id and given title: the same content keeps its id wherever
+    it stands. Where a document with that id but another date, author or the like was read before, it is the
+    hash of all that is told of the document.
     Only what is alike in all of that is a repetition. A file that cannot be read within the ``limits`` has
     its reason in its row and stops nothing.
 

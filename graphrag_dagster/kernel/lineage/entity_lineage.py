@@ -72,7 +72,6 @@ def _paths(rows: LineageRows, documents: pl.Series) -> dict[str, str]:
     return dict(paths.select("document_id", "path").iter_rows())
 
 
-_ALIASES = "resolution.aliases"
 _COLUMNS = ("document_id", "name", "entity")
 
 
@@ -98,7 +97,7 @@ class ResolvedRows:
             columns: columns of the table; default: all.
         """
         resolved = sorted(set(entities))
-        spellings = self._rows.of(_ALIASES, "entity", resolved, _COLUMNS)["name"].to_list()
+        spellings = self._rows.of(ALIASES, "entity", resolved, _COLUMNS)["name"].to_list()
         instances = self._rows.of(table, names[0], sorted({*resolved, *spellings}), columns)
         return self._named(instances, names).filter(pl.col(names[0]).is_in(resolved))
 
@@ -128,7 +127,7 @@ class ResolvedRows:
         column, values = (
             ("name", mentioned) if len(mentioned) < len(documents) else ("document_id", documents)
         )
-        aliases = self._rows.of(_ALIASES, column, values, _COLUMNS)
+        aliases = self._rows.of(ALIASES, column, values, _COLUMNS)
         return Resolved(aliases, units).named(instances, *names)
 
 

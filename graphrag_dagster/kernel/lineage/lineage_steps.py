@@ -41,8 +41,12 @@ class LineageRows:
         self.reader.connection.register("wanted", keys.to_frame().to_arrow())
         try:
             is_list = declared_table(table).column(column).type.endswith("[]")
-            wanted = f'list_has_any("{column}", (select list(value) from wanted))'
-            among = wanted if is_list else f'"{column}" in (select value from wanted)'
+            among = f'"{column}" in (select value from wanted)'
+            if is_list:
+                # A join; list_has_any would go through all values once for each row.
+                among = (
+                    f'exists (select 1 from (select unnest("{column}") as one) where one in (from wanted))'
+                )
             return self._select(table, columns, f"and {among}")
         finally:
             self.reader.connection.unregister("wanted")

@@ -141,6 +141,9 @@ class ScheduleSettings(Section):
 
 def _checked(cron: str) -> str:
     try:
+        # CronSim takes a sixth field, of seconds, in front.
+        if len(cron.split()) > 5:
+            raise CronSimError
         next(CronSim(cron, datetime.now(UTC)))
     except (CronSimError, StopIteration):
         raise ValueError(

@@ -161,7 +161,7 @@ class CorpusStore(Resource):
         return {file.path: file.bytes for file in self.found(name) if file.problem is None}
 
     def found(self, name: str) -> list[FoundFile]:
-        """Return every file of a corpus, sorted by path; see :func:`.files.discover`.
+        """Return every file of a corpus, sorted by path; see :func:`.discover`.
 
         Paths of files from included corpora start with the name of their corpus.
 

@@ -5,7 +5,7 @@ from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition, coverage, levels
 from graphrag_dagster.kernel.tables import core_tables as tables
 
-# spec_graphrag §13.1: L0 A={1..6}, B={7,8}; A→A1={1..4}, A2={5,6}; A1→{1,2},{3,4}.
+# From Local to Global, §4.1.2, by hand: L0 A={1..6}, B={7,8}; A→A1={1..4}, A2={5,6}; A1→{1,2},{3,4}.
 TREE = {
     "A": (0, None, "123456"),
     "B": (0, None, "78"),

@@ -1,4 +1,4 @@
-"""Measures by gold answers; examples by hand (spec_lego §9 and §12.4)."""
+"""Measures by gold answers; examples by hand (LEGO-GraphRAG, B.4)."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Recall as a constraint: thresholds and windows by hand (spec_lego §6)."""
+"""Recall as a constraint: thresholds and windows by hand (LEGO-GraphRAG, B.5)."""
 
 from dataclasses import dataclass
 

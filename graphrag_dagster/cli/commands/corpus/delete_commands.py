@@ -34,7 +34,7 @@ def delete_corpus(
         typer.Option(
             "--history",
             help="Only delete the corpus's runs from Dagster: records, events and logs, "
-            "including sample rows.",
+            "including what previews showed.",
         ),
     ] = False,
     keep_last: Annotated[

@@ -54,7 +54,8 @@ def evaluate_corpus(
     max_tokens: MaxTokens = None,
     plan_only: PlanOnly = False,
     out: Annotated[
-        Path | None, typer.Option(help="Copy the report, one HTML page, to this path.", show_default=False)
+        Path | None,
+        typer.Option(help="Copy the report, one HTML page, to this file or folder.", show_default=False),
     ] = None,
     yes: Yes = False,
 ) -> Result:
@@ -79,21 +80,19 @@ def evaluate_corpus(
     agree_to_spend(plan, budget, yes=yes)
     ran = run_watched(name, "evaluate", budget, resources={"scope": {"sample": sample}} if sample else None)
     page = report_folder(Warehouse(), name) / "report.html"
-    if out is not None:
-        _copy(page, out)
-    return _summary(name, ran, out or page)
+    return _summary(name, ran, page if out is None else _copy(page, out))
 
 
 def _report(name: str, out: Path) -> Result:
     from graphrag_dagster.apps.evaluation.report.report_files import write_report_files
 
-    _copy(write_report_files(Warehouse(), CorpusStore(), name).page, out)
-    return Result({"corpus": name, "report": out}, [f"report: {out}"])
+    page = _copy(write_report_files(Warehouse(), CorpusStore(), name).page, out)
+    return Result({"corpus": name, "report": page}, [f"report: {page}"])
 
 
-def _copy(page: Path, out: Path) -> None:
+def _copy(page: Path, out: Path) -> Path:
     out.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(page, out)
+    return Path(shutil.copy(page, out))
 
 
 def _summary(name: str, ran: RunOutcome, page: Path) -> Result:

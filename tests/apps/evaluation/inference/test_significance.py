@@ -25,9 +25,9 @@ from graphrag_dagster.apps.evaluation.inference.paired_tests import (
 ROOT = Path(__file__).parents[4]
 PAPER = ROOT / "../shared/papers/001_f60418696dad2659.txt"
 CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
-# spec_graphrag §13.4: news, comprehensiveness.
+# From Local to Global, Table 6: news, comprehensiveness.
 PRINTED_Z = (8.44, 8.34, 8.27, 7.78, 6.3, 5.63, 5.07, 4.01, 3.68, 3.62, 2.94, 2.03, 1.54, 0.86, 0.45)
-# spec_graphrag §10: mean claims per answer, C0–C3, TS, SS.
+# From Local to Global, Table 3: mean claims per answer, C0–C3, TS, SS.
 MEAN_CLAIMS = {
     "C0": (34.18, 32.21),
     "C1": (32.50, 32.20),

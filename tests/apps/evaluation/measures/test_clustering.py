@@ -15,7 +15,7 @@ from graphrag_dagster.apps.evaluation.measures.answer_claims import (
     tokens,
 )
 
-# spec_graphrag §13.5: distances .25, .5, .5, 1.
+# From Local to Global, §4.2, by hand: distances .25, .5, .5, 1.
 EXAMPLE = ["a b c d", "a b c e", "a b f g", "h i j k"]
 FINE = tuple(n / 20 for n in range(1, 21))
 

@@ -46,7 +46,7 @@ def ranked(*useful: int) -> list[VerdictWord]:
         (answer_relevancy(["yes", "idk", "no", "no"]), 0.5, (2, 4)),
         (answer_relevancy(["no"]), 0, (0, 1)),
         (answer_relevancy([]), 1, (0, 0)),
-        # spec_coterag §11.4
+        # CoTeRAG-S, §4.2, by hand
         (faithfulness(["yes", "idk", "no"]), 2 / 3, (2, 3)),
         (faithfulness(["yes", "idk", "no"], idk_is_truthful=False), 1 / 3, (1, 3)),
         (faithfulness(["yes", "idk", "no"], family="ragas"), 1 / 3, (1, 3)),

@@ -29,6 +29,7 @@ from graphrag_dagster.apps.evaluation.tables import (
     WINDOW_WIN_RATES,
 )
 from graphrag_dagster.component import compose
+from graphrag_dagster.kernel.pipeline.erasure import report_folder
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
@@ -87,7 +88,8 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     coast: Path, home: Path, run: Run
 ) -> None:
     prepare(coast, EXTRACTIVE)
-    told = json.loads(done(run, "evaluate", "coast", "--yes", "--json"))
+    (home / "copy").mkdir()
+    told = json.loads(done(run, "evaluate", "coast", "--yes", "--out", str(home / "copy"), "--json"))
     assert told["headline"].startswith("Unknown: no model has judged")
     assert read(QUESTIONS)["origin"].to_list() == ["written"] * 8
     assert read(ANSWERS).height == 24
@@ -107,9 +109,10 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     page = Path(told["report"]).read_text(encoding="utf-8")
     assert "no model has judged" in page
     assert "claims-lex" in page
-    done(run, "evaluate", "coast", "--yes", "--out", str(home / "copy" / "page.html"))
-    assert (home / "copy" / "page.html").read_text(encoding="utf-8") == page
-    assert (Path(told["report"]).parent / "measures.png").read_bytes()[:4] == b"\x89PNG"
+    folder = report_folder(Warehouse(), "coast")
+    assert Path(told["report"]) == home / "copy" / "report.html"
+    assert (folder / "report.html").read_text(encoding="utf-8") == page
+    assert (folder / "measures.png").read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.long

@@ -47,7 +47,7 @@ def report(marks: int, title: str = "R") -> ChildReport:
     return ChildReport(title, "", f"# {title}\n\n" + " ".join(["w"] * marks))
 
 
-# spec_graphrag §13.2: e1 = uv (degree sum 9), e2 = uw (7), e3 = xy (7); vw (6) would still fit after them.
+# From Local to Global, §3.1.5, by hand: e1 = uv (degree sum 9), e2 = uw (7), e3 = xy (7); vw (6) would still fit after them.
 EDGES = ["uv", "uw", "xy", "vw"]
 DEGREES = {"u": 5, "v": 4, "w": 2, "x": 4, "y": 3}
 
@@ -221,7 +221,7 @@ random_leaves = st.builds(
 
 
 def naive(graph: Graph, limit: int, count: Callable[[str], int]) -> tuple[set[str], list[tuple[str, str]]]:
-    """spec_graphrag §6, word for word: render and count everything after every step."""
+    """From Local to Global, §3.1.5, step by step: render and count everything after every step."""
     elements = index_elements(graph.tables(), Counted(count).counts_of_lines)
     names = graph.entities.sort("name")["name"].to_list()
     pairs = graph.relationships.sort(-pl.col("combined_degree"), "source", "target").select(

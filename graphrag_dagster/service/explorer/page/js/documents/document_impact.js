@@ -42,7 +42,9 @@ export function impactView(impact, corpus) {
       communityLink(row.report_id, row.title, corpus),
       element("span", { class: "muted" }, ` C${row.level}`),
     ]),
-    impactList("Saved answers that cite it", impact.answers, (row) => [name(row.question ?? row.answer_id)]),
+    impactList("Saved answers that cite it or were shown it", impact.answers, (row) => [
+      name(row.question ?? row.answer_id),
+    ]),
     cutRemark(impact),
   );
 }
