@@ -41,3 +41,25 @@ CONTEXT_VECTORS = embeddings(
     "Vectors of the context nodes' titles and descriptions, for questions at the border of a community",
     group="context",
 )
+
+# The summary of a corpus reads it.
+CONTEXT_ACCOUNT = Table(
+    "graph",
+    "context_account",
+    "context",
+    "Outcome of the search for context nodes, one row per level",
+    ("level",),
+    (
+        LEVEL,
+        column("embedding", "VARCHAR", "Embedding that was compared, and its source"),
+        column("communities", "INTEGER", "Communities at this level"),
+        column("nodes", "INTEGER", "Clustered nodes"),
+        column("without_vector", "INTEGER", "Nodes without anything to compare: no candidates"),
+        column("misaligned", "INTEGER", "Nodes most similar to a community other than their own"),
+        column("dissimilar", "INTEGER", "Of these, not similar enough to anything"),
+        column("unreachable", "INTEGER", "Of these, dropped because they are too far away"),
+        column("penalised", "INTEGER", "Of these, left without a score by the penalty"),
+        column("over_budget", "INTEGER", "Of these, ranked beyond the budget"),
+        column("taken", "INTEGER", "Of these, context nodes"),
+    ),
+)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
-from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES, CONTEXT_VECTORS
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_ACCOUNT, CONTEXT_NODES, CONTEXT_VECTORS
 from graphrag_dagster.kernel.tables.core_tables import (
     COMMUNITY_LEVELS,
     ENTITIES,
@@ -17,7 +17,6 @@ from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows, text_of_enti
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from graphrag_dagster.systems.context_leiden.studies.context_study import Indexed, study
 from graphrag_dagster.systems.context_leiden.tables import (
-    CONTEXT_ACCOUNT,
     CONTEXT_CANDIDATES,
     CONTEXT_METRICS,
 )

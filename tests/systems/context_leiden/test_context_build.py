@@ -3,12 +3,12 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_ACCOUNT, CONTEXT_NODES
 from graphrag_dagster.systems.context_leiden.index import context_node_selection as build
 from graphrag_dagster.systems.context_leiden.index.context_node_selection import budgets, build_context
 from graphrag_dagster.systems.context_leiden.index.node_embeddings import NodeVectors
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
-from graphrag_dagster.systems.context_leiden.tables import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES, OUTCOMES
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_CANDIDATES, OUTCOMES
 from tests.support.context_graphs import (
     FIVE,
     Case,

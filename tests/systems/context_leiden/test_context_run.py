@@ -13,10 +13,10 @@ from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
-from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES, CONTEXT_VECTORS
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_ACCOUNT, CONTEXT_NODES, CONTEXT_VECTORS
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Table
-from graphrag_dagster.systems.context_leiden.tables import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_CANDIDATES
 from graphrag_dagster.systems.graphrag.tables import REPORT_CONTEXTS
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint

@@ -10,12 +10,12 @@ import polars as pl
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.graph.undirected_graph import network_of
-from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_ACCOUNT, CONTEXT_NODES
 from graphrag_dagster.systems.context_leiden.index.betweenness import centrality
 from graphrag_dagster.systems.context_leiden.index.community_distances import UNREACHABLE, distances
 from graphrag_dagster.systems.context_leiden.index.cosine_similarity import UnitVectors, alignment
 from graphrag_dagster.systems.context_leiden.index.graph_neighbours import Places, adjacency
-from graphrag_dagster.systems.context_leiden.tables import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES, OUTCOMES
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_CANDIDATES, OUTCOMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
