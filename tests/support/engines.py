@@ -12,7 +12,6 @@ from dagster import AssetKey, DagsterInstance
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.pipeline.steps import STEPS
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
-from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 from graphrag_dagster.resources.executors import EXECUTOR
 from support.corpora import write_corpus
@@ -80,14 +79,15 @@ class Place:
                     assert job.execute_in_process(partition_key=name, instance=instance).success
 
     def tables(self) -> Tables:
-        """All rows of all tables that were made, by corpus and table, as they are stored."""
+        """All rows of the tables of these steps, by corpus and table, as they are stored."""
         warehouse = Warehouse(path=str(self.folder / "warehouse" / "{corpus}.duckdb"))
         found: Tables = {}
         for name in self.names:
             with warehouse.reading(name) as reader:
                 found |= {
                     (name, table.full_name): _rows(reader, qualified(table))
-                    for table in all_tables()
+                    for step in STEPS
+                    for table in step.makes
                     if reader.has(table)
                 }
         return found
