@@ -46,6 +46,8 @@ _ROWS = 500
 #: How often a shard is begun.
 _ATTEMPTS = 3
 _NAMED = 5
+#: What interpreters of a step divide among them.
+_SHARED = ("concurrency", "requests_per_minute", "tokens_per_minute")
 
 
 def shard_of(text: str, number: int) -> int:
@@ -55,14 +57,13 @@ def shard_of(text: str, number: int) -> int:
 
 
 def share_of_model(model: ModelSettings, number: int) -> ModelSettings:
-    """Return the settings of a model for one of several interpreters, with its part of the connections.
+    """Return the settings of a model for one of several interpreters: its part of connections and rates.
 
-    Each has as many, one at least. Rates hold for all of them together, by the cache that they share.
+    One at least of each, so that all together keep to what is set.
     """
 
-    def part(section: ModelSettings | TaskModelSettings) -> dict[str, int | None]:
-        given = section.concurrency
-        return {"concurrency": given and max(given // number, 1)}
+    def part(section: ModelSettings | TaskModelSettings) -> dict[str, int]:
+        return {name: max(given // number, 1) for name in _SHARED if (given := getattr(section, name))}
 
     tasks = {role: own.model_copy(update=part(own)) for role, own in model.tasks.items()}
     return model.model_copy(update={**part(model), "tasks": tasks})

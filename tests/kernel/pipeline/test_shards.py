@@ -373,13 +373,16 @@ def test_ray_that_is_missing_is_asked_for(step: StepRun) -> None:
 
 def test_shares_are_no_more_than_what_is_set() -> None:
     model = ModelSettings(
-        concurrency=8, requests_per_minute=100, tasks={"report": TaskModelSettings(concurrency=2)}
+        concurrency=8,
+        requests_per_minute=100,
+        tasks={"report": TaskModelSettings(concurrency=2, tokens_per_minute=900)},
     )
     part = share_of_model(model, 3)
     assert (part.concurrency, part.for_role("report").concurrency) == (2, 1)
-    assert part.model_dump_json(exclude={"concurrency", "tasks"}) == model.model_dump_json(
-        exclude={"concurrency", "tasks"}
-    )
+    assert (part.requests_per_minute, part.tokens_per_minute) == (33, None)
+    assert part.for_role("report").tokens_per_minute == 300
+    divided = {"concurrency", "requests_per_minute", "tasks"}
+    assert part.model_dump_json(exclude=divided) == model.model_dump_json(exclude=divided)
 
 
 def test_texts_are_spread_over_the_shards_by_themselves() -> None:
