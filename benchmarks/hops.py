@@ -39,7 +39,6 @@ def hops(what: Callable[[], Any]) -> dict[str, set[str]]:
         what()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
     found: defaultdict[str, set[str]] = defaultdict(set)
     for code in ran:
         # The body of a module or class, a comprehension or a lambda is no step that a reader takes.

@@ -102,7 +102,7 @@ class LazyGroup(TyperGroup):
             raise GraphragError(f"{cmd_name} is now: graphrag-dagster {self.moved[cmd_name]}")
         return super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write what each command does, panel by panel."""
         for panel in Panel:
             shown = [one for one in self.commands.values() if getattr(one, "rich_help_panel", "") == panel]
@@ -141,7 +141,8 @@ def _with_json(function: Callable[..., Any]) -> Callable[..., Any]:
     json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
     own = inspect.signature(function)
     option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=json)
-    called.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+    # Where typer reads options from; types of functions do not know it.
+    vars(called)["__signature__"] = own.replace(parameters=[*own.parameters.values(), option])
     return called
 
 

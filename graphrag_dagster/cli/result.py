@@ -25,7 +25,7 @@ class Frame:
         rows: what is shown.
         title: what stands above.
         names: headings by column, where the column's own words do not do.
-        most: how many rows are shown, the others are counted; default: all.
+        most: how many rows are shown, the others are counted (the command has ``--all``); default: all.
         bare: whether it stands without lines, and each row in one line of the terminal.
         styles: by row; default: none.
     """
@@ -80,7 +80,7 @@ def say(part: Part) -> None:
             OUT.print(part, soft_wrap=True)
         case Frame():
             OUT.print(table(part))
-            if (more := part.rows.height - len(part.rows.head(part.most or part.rows.height))) > 0:
+            if part.most is not None and (more := part.rows.height - part.most) > 0:
                 OUT.print(f"… {more:,} more: --all", style="dim", markup=False)
         case _:
             OUT.print(part)
