@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from dagster import AssetMaterialization
 
-from graphrag_dagster.cli.commands.index_commands import published_as_it_is
+from graphrag_dagster.cli.commands.indexing import published_as_it_is
 from graphrag_dagster.kernel.pipeline.erasure import note_file
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish, published, rollback

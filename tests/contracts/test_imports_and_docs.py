@@ -40,7 +40,7 @@ LATE = (
 def test_the_job_of_an_index_is_made_without_what_its_first_step_does_not_need() -> None:
     code = (
         "import sys\n"
-        "from graphrag_dagster.cli.commands import index_commands as indexing\n"
+        "from graphrag_dagster.cli.commands import indexing\n"
         "from graphrag_dagster.cli import job_runner as outlook, job_runner as running\n"
         "from graphrag_dagster.definitions import defs\n"
         "assert defs.resolve_job_def('index').asset_layer\n"

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from graphrag_dagster.cli.commands.ask_commands import answer_parts
-from graphrag_dagster.cli.commands.index_commands import index_corpus
+from graphrag_dagster.cli.commands.indexing import index_corpus
 from graphrag_dagster.cli.result import say, show
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.index import Index

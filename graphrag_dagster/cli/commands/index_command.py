@@ -34,12 +34,12 @@ def index(
         ),
     ] = False,
 ) -> Result:
-    """Index a corpus; see :func:`~graphrag_dagster.cli.commands.index_commands.index_corpus`."""
+    """Index a corpus; see :func:`~graphrag_dagster.cli.commands.indexing.index_corpus`."""
     from graphrag_dagster.kernel.documents.reader_process import prestart_reader_process
 
     # Its start takes as long as what is loaded here.
     prestart_reader_process()
-    from graphrag_dagster.cli.commands.index_commands import IndexOptions, index_corpus
+    from graphrag_dagster.cli.commands.indexing import IndexOptions, index_corpus
     from graphrag_dagster.cli.run_budget import RunBudget
 
     budget = RunBudget(max_tokens, max_usd)
