@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 #: Where the requests of a batch go.
 CHATS: Final = "/v1/chat/completions"
 _SHOWN = 400
-_WHOLE_ENDPOINT = frozenset({401, 402, 403, 404})
+_WHOLE_ENDPOINT = frozenset({401, 403, 404})
+#: How the problem of a batch begins whose account has no money left.
+NO_CREDIT: Final = "no credit left"
 _NOT_BEGUN = frozenset({"batch_expired", "batch_cancelled"})
 
 
@@ -74,7 +76,9 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
         return LineResult(key, reply=reply)
     inner = body.get("error")
     reason = f"{error_text(inner if isinstance(inner, dict) else body, 'no reason given')} ({status})"
-    if status in _WHOLE_ENDPOINT or is_out_of_credit(inner or body):
+    if status == 402 or is_out_of_credit(inner or body):
+        return LineResult(key, problem=f"{NO_CREDIT}: {reason}")
+    if status in _WHOLE_ENDPOINT:
         return LineResult(key, problem=reason)
     return LineResult(key, refused=reason)
 
@@ -256,6 +260,8 @@ def _remote(told: Mapping[str, Any]) -> RemoteBatch:
     errors = mapping(told.get("errors")).get("data")
     listed = errors if isinstance(errors, list) else []
     reasons = list(dict.fromkeys(error_text(mapping(error), "no reason given") for error in listed))
+    if any(map(is_out_of_credit, listed)):
+        reasons[0] = f"{NO_CREDIT}: {reasons[0]}"
     file = told.get("input_file_id")
     files = (told.get("output_file_id"), told.get("error_file_id"))
     return RemoteBatch(

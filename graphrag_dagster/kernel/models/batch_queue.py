@@ -15,6 +15,7 @@ from graphrag_dagster.errors import EndpointError, OutOfCredit
 from graphrag_dagster.kernel.models.batch_api import (
     MOST_BYTES,
     MOST_LINES,
+    NO_CREDIT,
     BatchApi,
     RemoteBatch,
     batch_line,
@@ -194,7 +195,7 @@ class BatchSender:
     def _report_problem(self) -> None:
         if batch := self._store.complaint(self._user.corpus, self._user.asset):
             fate = _FATES.get(batch.status, f"is {batch.status}, with errors")
-            broke = any(code in (batch.problem or "") for code in ("(402)", "insufficient_quota"))
+            broke = (batch.problem or "").startswith(NO_CREDIT)
             raise (OutOfCredit if broke else EndpointError)(
                 f"batch {batch.id} at {batch.url} {fate}: {batch.problem}. All answers are kept; fix the "
                 "problem and run again to submit the rest"

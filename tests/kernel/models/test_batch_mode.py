@@ -14,7 +14,7 @@ import pytest
 
 from graphrag_dagster.cli.commands.cache_commands import batches, cancel_batch
 from graphrag_dagster.cli.result import show
-from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.errors import EndpointError, OutOfCredit
 from graphrag_dagster.kernel.models import batch_queue as batch_desk
 from graphrag_dagster.kernel.models.batch_queue import BatchPending, BatchSender
 from graphrag_dagster.kernel.models.batch_store import BatchStore, finished_batches
@@ -287,6 +287,14 @@ def test_a_wrong_model_is_an_error_of_the_run(place: Callable[..., Place]) -> No
     assert not isinstance(caught.value, BatchPending)
     made.pending(3)
     assert made.submitted == [3, 3]
+
+
+@pytest.mark.parametrize("fault", [Fault(402, "Pay."), Fault(429, "Over quota.", "insufficient_quota")])
+def test_an_account_without_credit_is_told_as_such(place: Callable[..., Place], fault: Fault) -> None:
+    made = place(faults=lambda _, body: fault if body.get("messages") else None, batch_steps=0)
+    made.pending(1)
+    with pytest.raises(OutOfCredit, match=rf"no credit left: {fault.message} \({fault.status}\)"):
+        made.run(2)
 
 
 def test_a_batch_that_fails_says_why(place: Callable[..., Place]) -> None:
