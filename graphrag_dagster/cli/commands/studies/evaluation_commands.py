@@ -69,7 +69,7 @@ def evaluate_corpus(
     try:
         require_questions(CorpusStore(), name)
     except SettingsError:
-        if out is None or Warehouse().read_if_present(PATH_SUMMARY, name) is None:
+        if plan_only or out is None or Warehouse().read_if_present(PATH_SUMMARY, name) is None:
             raise
         # Only its paths were measured: there is nothing to run for their report.
         return _report(name, out)
