@@ -2,7 +2,8 @@
 
 Four attempts in all. The request is repeated unchanged, which is enough if the reply was damaged in transit
 or by chance; then the model is told what is wrong; at last it is asked afresh with a higher limit, since a
-reply that was cut off does not always say so. One that says so is given the higher limit at once.
+reply that was cut off does not always say so. One that says so is given the higher limit at once, which is no
+attempt at another reply and does not count.
 """
 
 from dataclasses import dataclass, replace

@@ -184,14 +184,15 @@ class _Attempts(Generic[T]):
         self._partial: UsableReply[T] | None = None
         self._failed: FailedAttempt | None = None
         self._limit = request.max_tokens
+        self._was_cut = False
         self._usage, self._prompt_tokens = Usage(), 0
         #: Why a reply that was cut off counts as one.
         self.cut = ""
 
     async def run(self, *, has_alternative: bool) -> CachedReply[T]:
         """Return the first usable reply; see :func:`ask`."""
-        for number in range(ATTEMPTS):
-            current = self._next_request(number, has_alternative=has_alternative)
+        for sent in range(ATTEMPTS + 1):
+            current = self._next_request(sent, has_alternative=has_alternative)
             if current is None:
                 break
             shown = self._streamed_reply()
@@ -212,7 +213,7 @@ class _Attempts(Generic[T]):
             return CachedReply(replace(self._partial, usage=self._usage), None)
         raise self._unusable()
 
-    def _next_request(self, number: int, *, has_alternative: bool) -> ChatRequest | None:
+    def _next_request(self, sent: int, *, has_alternative: bool) -> ChatRequest | None:
         """The request of an attempt; None where none is likely to be answered better than the last."""
         first, failed = self._request, self._failed
         if failed is None:
@@ -222,9 +223,13 @@ class _Attempts(Generic[T]):
         endless = finish == REPETITION or (failed.cut and self._limit > first.max_tokens)
         if finish in WITHHELD or (endless and (has_alternative or not failed.text)):
             return None
-        if failed.cut or number == ATTEMPTS - 1:
+        # To ask with more room, after a reply that was cut off, was no attempt at another.
+        if sent == ATTEMPTS and (failed.cut or not self._was_cut):
+            return None
+        if failed.cut or sent >= ATTEMPTS - 1:
             self._limit = raised_limit(first)
-        return next_request(first, self._retry, failed, number, self._limit)
+        self._was_cut = self._was_cut or failed.cut
+        return next_request(first, self._retry, failed, sent, self._limit)
 
     def _falls_back(self, refused: ChatRequest) -> bool:
         """Go back to the first limit where a request was refused for a higher one; False: it was not."""

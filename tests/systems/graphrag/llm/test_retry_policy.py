@@ -167,6 +167,15 @@ def test_what_a_higher_limit_cuts_off_too_is_told_to_be_briefer(
 
 
 @FORMS
+def test_to_be_given_more_room_is_no_attempt(model_of: Callable[..., Any], form: str) -> None:
+    cut = Scripted("Ann Lee and", "length")
+    with ScriptedEndpoint(answers(cut, "No.", "No.", "No.", GOOD[form])) as endpoint:
+        unit = extract(model_of(endpoint), form=form, max_output_tokens=800)
+    assert attempts(endpoint) == [(2, 800), (2, 2000), (4, 2000), (2, 2000), (2, 2000)]
+    assert unit.state == "extracted"
+
+
+@FORMS
 def test_where_a_higher_limit_is_refused_the_model_is_told_at_the_first(
     model_of: Callable[..., Any], form: str
 ) -> None:
