@@ -32,6 +32,8 @@ _RETRIES, _SECONDS = 3, 120
 _FEW_RETRIES, _FEW_SECONDS = 1, 5
 _ALLOWED = "permission to get, put, list and delete objects there"
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+#: By itself: the name of an object is of hexadecimal digits.
+_FORBIDDEN = re.compile(r"\b403\b")
 #: Where credentials come from on a machine in the cloud if the environment has none.
 _METADATA_HOST = "169.254.169.254"
 
@@ -272,7 +274,8 @@ class ObjectFolder:
             return f"cannot be used: there is no such bucket; create it, or correct {self.variable}"
         if _METADATA_HOST in text:
             return "cannot be used: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        if type(error).__name__ in {"PermissionDeniedError", "UnauthenticatedError"} or "403" in text[:400]:
+        denied = type(error).__name__ in {"PermissionDeniedError", "UnauthenticatedError"}
+        if denied or _FORBIDDEN.search(text[:400]):
             return (
                 f"denies access{f' ({code})' if code else ''}; check AWS_ACCESS_KEY_ID, "
                 f"AWS_SECRET_ACCESS_KEY and AWS_REGION, and that they have {_ALLOWED}"
