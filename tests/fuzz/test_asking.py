@@ -15,5 +15,5 @@ def test_no_question_name_or_query_ends_in_a_traceback(
     monkeypatch.setattr(harness, "SECONDS", 60.0)
     tally = assail(subject_of(indexed_home), seed=1, count=45, folder=tmp_path)
     assert not tally.defects
-    assert tally.verdicts["answered"] > 5
+    assert tally.verdicts["answered"] > 2
     assert tally.verdicts["refused"] > 10
