@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.tables.core_tables import TEXT_CHUNKS
+from graphrag_dagster.kernel.text.blocks import Block, read_blocks, starts_within
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, Window, get_tokenizer, window_count
 
@@ -28,20 +29,72 @@ def pack_sentences(texts: Sequence[str], size: int, overlap: int, tokenizer: Tok
     Raises:
         SettingsError: not 0 ≤ overlap < size.
     """
+    _check_overlap(size, overlap)
+    ends = [found.tolist() for found in tokenizer.boundaries_of_many(texts)]
+    edges = [_sentence_edges(text) for text in texts]
+    return _packed(texts, edges, ends, size, overlap, tokenizer)
+
+
+def pack_blocks(texts: Sequence[str], size: int, overlap: int, tokenizer: Tokenizer) -> list[list[Window]]:
+    """Return for each text units of whole blocks (:mod:`.blocks`), each up to ``size`` tokens.
+
+    A heading stays with what stands below it, and a line that ends in a colon with what it introduces. A
+    unit that is half full ends before a heading. A block of more than ``size`` tokens is cut between
+    sentences. Overlap: as for :func:`pack_sentences`, of blocks.
+
+    Raises:
+        SettingsError: not 0 ≤ overlap < size.
+    """
+    _check_overlap(size, overlap)
+    ends = [found.tolist() for found in tokenizer.boundaries_of_many(texts)]
+    edges, headings = [], []
+    for text, own in zip(texts, ends, strict=True):
+        blocks = read_blocks(text)
+        headings.append({block.span.start for block in blocks if block.kind == "heading"})
+        edges.append(list(_block_edges(text, blocks, own, size)))
+    return _packed(texts, edges, ends, size, overlap, tokenizer, headings)
+
+
+def _block_edges(text: str, blocks: Sequence[Block], ends: Sequence[int], size: int) -> Iterator[int]:
+    """Places between blocks, and of those that are too long between sentences."""
+    for start, end in pairwise([*starts_within(text, blocks), len(text)]):
+        yield start
+        if bisect_left(ends, end) - bisect_left(ends, start) > size:
+            inner = sorted(
+                {span.start + start for span in sentence_spans(text[start:end])[1:]}
+                | {block.span.start for block in blocks if start < block.span.start < end}
+            )
+            yield from inner
+    yield len(text)
+
+
+def _check_overlap(size: int, overlap: int) -> None:
     if not 0 <= overlap < size:
         raise SettingsError(
             f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
         )
-    edges = [_sentence_edges(text) for text in texts]
-    costs = [
-        _sentence_costs(edge, ends.tolist())
-        for edge, ends in zip(edges, tokenizer.boundaries_of_many(texts), strict=True)
+
+
+def _packed(
+    texts: Sequence[str],
+    edges: Sequence[Sequence[int]],
+    ends: Sequence[Sequence[int]],
+    size: int,
+    overlap: int,
+    tokenizer: Tokenizer,
+    headings: Sequence[Collection[int]] | None = None,
+) -> list[list[Window]]:
+    """Pack what lies between the edges of each text, whose tokens begin at ``ends``."""
+    costs = [_sentence_costs(edge, own) for edge, own in zip(edges, ends, strict=True)]
+    fresh = [
+        {place for place, edge in enumerate(edge_list) if headings and edge in headings[number]}
+        for number, edge_list in enumerate(edges)
     ]
     result: list[list[Window]] = [[] for _ in texts]
     limits = {number: size for number, text in enumerate(texts) if text}
     # A unit may need a token or two more alone than the same words took inside the whole text.
     while limits:
-        packed = {number: _pack(costs[number], limit, overlap) for number, limit in limits.items()}
+        packed = {number: _pack(costs[number], limit, overlap, fresh[number]) for number, limit in limits.items()}
         counted = _token_counts(texts, edges, packed, tokenizer)
         limits = _lower_limits(limits, packed, counted, size)
         for number in packed.keys() - limits.keys():
@@ -61,11 +114,12 @@ def _sentence_costs(edges: Sequence[int], token_starts: Sequence[int]) -> list[i
     return [after - before for before, after in pairwise(places)]
 
 
-def _pack(costs: Sequence[int], size: int, overlap: int) -> list[Range]:
+def _pack(costs: Sequence[int], size: int, overlap: int, fresh: Collection[int] = ()) -> list[Range]:
     ranges: list[Range] = []
     begin, place, total = 0, 0, 0
     while place < len(costs):
-        if place == begin or total + costs[place] <= size:
+        ends_here = place in fresh and 2 * total >= size
+        if place == begin or (total + costs[place] <= size and not ends_here):
             total += costs[place]
             place += 1
         else:
@@ -142,7 +196,7 @@ def _pack_windows(
 
 __all__ = ["STRATEGIES", "check_texts", "check_units", "cut_text_units"]
 
-STRATEGIES = ("tokens", "sentences", "characters", "none")
+STRATEGIES = ("tokens", "sentences", "structure", "characters", "none")
 
 
 def cut_text_units(
@@ -188,6 +242,8 @@ def _windows(
         return [[(0, len(text), count)] if text else [] for text, count in zip(texts, counts, strict=True)]
     if strategy == "sentences":
         return pack_sentences(texts, size, overlap, tokenizer)
+    if strategy == "structure":
+        return pack_blocks(texts, size, overlap, tokenizer)
     if strategy == "characters":
         return _count_tokens(texts, [character_windows(text, size, overlap) for text in texts], tokenizer)
     return tokenizer.windows_of_many(texts, size, overlap, whole_words=whole_words)

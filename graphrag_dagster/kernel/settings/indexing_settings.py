@@ -68,7 +68,7 @@ def _by_characters(before: Mapping[str, Any]) -> bool:
 class TextUnitSettings(Section):
     """How documents are cut into text units."""
 
-    strategy: Literal["tokens", "sentences", "characters", "none"] = Field(
+    strategy: Literal["tokens", "sentences", "structure", "characters", "none"] = Field(
         "tokens",
         description="windows of tokens; whole sentences up to the size; windows of characters that end at "
         "blank lines, line ends, sentence ends or between words; or each document as one unit",

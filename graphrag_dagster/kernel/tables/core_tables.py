@@ -182,7 +182,7 @@ TEXT_CHUNKS = Table(
             "strategy",
             "VARCHAR",
             "Chunking strategy",
-            values=("tokens", "sentences", "characters", "none", "imported"),
+            values=("tokens", "sentences", "structure", "characters", "none", "imported"),
         ),
     ),
 )
