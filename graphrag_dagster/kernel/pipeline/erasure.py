@@ -222,8 +222,6 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
         WarehouseError: another process holds the file, or it cannot be rewritten.
         CacheFileError: another process reads the cache file for too long.
     """
-    # Of a step that was killed, and has not run since.
-    warehouse.staging(corpus).clear()
     gone = deleted_documents(warehouse, corpus)
     if not gone:
         # A name that only a decision contained can only be left in freed blocks.

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
@@ -62,21 +62,19 @@ class ObjectFolder:
     Attributes:
         url: ``s3://bucket/prefix`` or ``file:///folder``, without a slash at the end. Credentials come from
             the environment, as of every AWS client.
-        variable: the environment variable that it comes from, for messages.
     """
 
     url: str
-    variable: str = PUBLISHED
 
     def __post_init__(self) -> None:
-        wanted = f"{self.variable} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
+        wanted = f"{PUBLISHED} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
         try:
             parts = urlsplit(self.url)
         except ValueError:
             raise SettingsError(wanted) from None
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise SettingsError(
-                f"{self.variable} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID "
+                f"{PUBLISHED} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID "
                 "and AWS_SECRET_ACCESS_KEY, and the rest of the URL is s3://bucket/prefix"
             )
         if not (parts.scheme == "s3" and parts.netloc) and not (
@@ -230,11 +228,6 @@ class ObjectFolder:
                         leftover.unlink(missing_ok=True)
 
     @property
-    def location(self) -> PurePath:
-        """Where it is, comparable with others: the whole path of a local folder, else the URL."""
-        return PurePath(self.url) if self.local is None else self.local.resolve()
-
-    @property
     def local(self) -> Path | None:
         """The folder on this machine; None of a bucket."""
         parts = urlsplit(self.url)
@@ -252,7 +245,7 @@ class ObjectFolder:
             import obstore
         except ImportError:
             raise SettingsError(
-                f"{self.variable} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
+                f"{PUBLISHED} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
             ) from None
         try:
             yield
@@ -271,7 +264,7 @@ class ObjectFolder:
             why = known or ("does not exist" if not self.local.is_dir() else "cannot be read or written")
             return f"cannot be used ({why}); create or mount the folder, and check its permissions"
         if code == "NoSuchBucket":
-            return f"cannot be used: there is no such bucket; create it, or correct {self.variable}"
+            return f"cannot be used: there is no such bucket; create it, or correct {PUBLISHED}"
         if _METADATA_HOST in text:
             return "cannot be used: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         denied = type(error).__name__ in {"PermissionDeniedError", "UnauthenticatedError"}

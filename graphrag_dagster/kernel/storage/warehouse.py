@@ -14,7 +14,7 @@ import duckdb
 import polars as pl
 from pydantic import Field
 
-from graphrag_dagster.errors import CorpusError, DamagedError, HeldError, WarehouseError
+from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed
 from graphrag_dagster.kernel.storage.duckdb_access import (
@@ -32,14 +32,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     open_shared,
 )
 from graphrag_dagster.kernel.storage.file_format import begin_format, check_format
-from graphrag_dagster.kernel.storage.home import (
-    HOME,
-    home,
-    published_url,
-    staging_url,
-    warehouse_template,
-)
-from graphrag_dagster.kernel.storage.staging import Staging, check_staging
+from graphrag_dagster.kernel.storage.home import published_url, warehouse_template
 from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Column, Table
 
 _T = TypeVar("_T")
@@ -133,34 +126,6 @@ class Warehouse(Resource):
                 f"the warehouse path {template!r} has no {{corpus}}: each corpus needs its own file"
             )
         return Path(template.replace("{corpus}", check_name(corpus)))
-
-    def staging(self, corpus: str) -> Staging:
-        """What processes of a running step hand to it; none outlives the step, unless it is killed.
-
-        Raises:
-            CorpusError: the name is invalid.
-            SettingsError: ``$GRAPHRAG_DAGSTER_STAGING`` has no URL of an object store, or that of a place
-                where something else is kept.
-            WarehouseError: the template has no ``{corpus}``.
-        """
-        folder = self.file(corpus).resolve().parent
-        if staging_url():
-            check_staging(self._kept_elsewhere(folder))
-        return Staging.of(corpus, folder / "staging")
-
-    def _kept_elsewhere(self, folder: Path) -> dict[str, str | Path]:
-        # Imported here because it is only needed by those who set the variable.
-        from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-
-        corpora = CorpusStore()
-        places: dict[str, str | Path] = {HOME: home(), "the corpora": corpora.path, "the warehouse": folder}
-        if self.published_url:
-            places["the published snapshots"] = self.published_url
-        for name in corpora.names():
-            # Its folder may not be mounted now.
-            with suppress(CorpusError):
-                places[f"the folder of corpus {name!r}"] = corpora.folder(name)
-        return places
 
     def corpora(self) -> list[str]:
         """Names of the corpora that have a file, sorted."""
