@@ -14,7 +14,7 @@ from graphrag_dagster.apps.cypher.language.guard import Guarded, guard_query
 from graphrag_dagster.errors import QueryError, QuestionError
 from graphrag_dagster.kernel.common.printable import make_unique
 from graphrag_dagster.kernel.storage.published import published
-from graphrag_dagster.kernel.storage.sql_sandbox import GuardedProcess, QueryLimits
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, guarded_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -120,8 +120,8 @@ def run_embedded(file: Path, query: Guarded, limits: QueryLimits) -> GraphRows:
         "rows": query.most + 1,
     }
     try:
-        with GuardedProcess(_PROGRAM, request, limits, _failure) as process:
-            return rows_within_limits(query, process.start(), process.rows())
+        with guarded_process(_PROGRAM, request, limits, _failure) as lines:
+            return rows_within_limits(query, next(lines), lines)
     except QuestionError as error:
         raise QueryError(str(error)) from None
 
