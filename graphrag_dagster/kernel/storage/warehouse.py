@@ -19,7 +19,6 @@ from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed
 from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
-    changed_at,
     damage_errors,
     first_row,
     frame_of,
@@ -158,22 +157,18 @@ class Warehouse(Resource):
         """
         file = self._existing_file(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
-
-        def prepare(connection: duckdb.DuckDBPyConnection) -> None:
-            with damage_errors(file, _MEND):
-                (check_format if read_only else begin_format)(connection, file)
-
         opened = self._retry_while_busy(
             file,
             lambda: (
-                open_alone(file, read_only=read_only, config=config, prepare=prepare)
+                open_alone(file, read_only=read_only, config=config)
                 if config
-                else open_shared(file, read_only=read_only, prepare=prepare)
+                else open_shared(file, read_only=read_only)
             ),
             lambda other: other.close(),
         )
         try:
             with damage_errors(file, _MEND):
+                (check_format if read_only else begin_format)(opened.connection, file)
                 yield opened.connection
         finally:
             opened.close()
@@ -328,14 +323,14 @@ class Warehouse(Resource):
     def _retry_while_busy(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
         deadline = time.monotonic() + self.lock_timeout_seconds
         while True:
-            before, changed = identity(file), changed_at(file)
+            before = identity(file)
             try:
                 opened = opening()
             except duckdb.Error as error:
                 late = time.monotonic() >= deadline
                 if not is_busy(error):
                     # The file was replaced while it was opened; try the new one.
-                    if not late and changed != changed_at(file):
+                    if not late and before != identity(file):
                         continue
                     raise DamagedError(
                         f"{file} cannot be opened as a DuckDB file: {str(error).splitlines()[0]}; {_MEND}"
