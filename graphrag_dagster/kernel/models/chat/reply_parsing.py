@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from graphrag_dagster.kernel.models.chat.hidden_reasoning import split
+from graphrag_dagster.kernel.models.chat.hidden_reasoning import TEMPLATE_MARK, split
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
-_END_MARKS = re.compile(
-    r"(?:<\|(?:im_end|end|eot_id|return|endoftext|end_of_text|end_of_turn_token)\|>|</s>|<end_of_turn>|<turn\|>)\s*\Z"
+_MARKS_ROUND = re.compile(
+    rf"\A(?:\s*(?:{TEMPLATE_MARK.pattern}))+|(?:(?:{TEMPLATE_MARK.pattern})\s*)+\Z", re.IGNORECASE
 )
 _FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n")
 _JSON_START = re.compile(r"""\{(?=\s*(?:["'“}]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])""")
@@ -61,18 +61,13 @@ class ParsedReply(NamedTuple):
 
 
 def visible_text(text: str) -> str:
-    """Return a reply without hidden reasoning, end marks of chat templates, and a code fence round it all."""
-    shown = _END_MARKS.sub("", split(_END_MARKS.sub("", text)).shown).strip()
+    """Return a reply without hidden reasoning, marks of chat templates, and a code fence round it all."""
+    shown = _MARKS_ROUND.sub("", split(text).shown).strip()
     opening = _FENCE.match(shown)
     if not opening or not shown.endswith("```"):
         return shown
     inside = shown[opening.end() : -3]
     return shown if "```" in inside else inside.strip()
-
-
-def is_hidden(text: str) -> bool:
-    """Return whether a reply holds hidden reasoning."""
-    return split(text).hidden
 
 
 def parse_json(text: str) -> ParsedReply:
