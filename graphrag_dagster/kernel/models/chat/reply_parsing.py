@@ -16,7 +16,7 @@ _MARKS_ROUND = re.compile(
     rf"\A(?:\s*(?:{TEMPLATE_MARK.pattern}))+|(?:(?:{TEMPLATE_MARK.pattern})\s*)+\Z", re.IGNORECASE
 )
 _FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n")
-_JSON_START = re.compile(r"""\{(?=\s*(?:["'“}]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])""")
+_JSON_START = re.compile(r"""\{(?=\s*(?:["'“}]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])|\A\[""")
 #: A bracket, or a string, which may lack its end.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+("?)|[{}\[\]]', re.DOTALL)
 _CLOSED_BY = {"{": "}", "[": "]"}
