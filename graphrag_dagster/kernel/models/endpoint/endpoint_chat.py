@@ -105,7 +105,7 @@ class OpenAIChatModel:
                 raise
             except RefusedWith as refusal:
                 known = self._capabilities()
-                left = used.without(refusal.said, self.connection.url) if known == used else known
+                left = used.without(refusal.said) if known == used else known
                 if left is None:
                     raise
                 self._set(left)
@@ -128,7 +128,7 @@ class OpenAIChatModel:
         known = self._capabilities()
         # Calls in flight together see the same reasoning; only the first of them changes anything.
         if known.silence == used.silence:
-            self._set(known.with_less_reasoning(self.connection.url))
+            self._set(known.with_less_reasoning())
 
     async def _call(
         self,
