@@ -108,8 +108,8 @@ def _state(
         return "quarantined", f"none of {len(records)} records could be used: {records[0].reason}"
     problems = [
         *([talk.note] if talk.note else []),
-        *([f"mended: {repaired}"] if repaired else []),
-        *([f"records put aside: {len(records)}"] if records else []),
+        *([f"repaired: {repaired}"] if repaired else []),
+        *([f"records quarantined: {len(records)}"] if records else []),
         *([f"gleaning {talk.lost_round} was lost: {talk.lost.reason}"] if talk.lost else []),
     ]
     if problems and (kept or talk.lost or talk.note):
@@ -201,7 +201,7 @@ class GleaningExtractor:
         self._max_tokens = options.get("max_output_tokens", 4000)
         self._gleaner = Gleaner(
             model,
-            self._read_tuples if tuples else self._read_json,
+            self._read,
             join_tuple_replies if tuples else join_json_replies,
             Copies.of(self._system, shown),
             prompts.load("retry"),
@@ -217,16 +217,9 @@ class GleaningExtractor:
             options.get("gleaning_order", "check_first"),
         )
 
-    def _read_json(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
-        """Read a JSON reply; a gleaning that found nothing may say so in an empty object."""
-        if gleaning and text.strip() in {"{}", "[]"}:
-            return RawReply(), False
-        return read_json_records(text, self._wanted.kinds, labelled=self._wanted.labelled)
-
-    def _read_tuples(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
-        """Read a reply in delimited tuples."""
-        wanted = self._wanted
-        return read_tuple_records(text, wanted.kinds, gleaning=gleaning, labelled=wanted.labelled)
+    def _read(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
+        wanted, read = self._wanted, read_json_records if self._schema else read_tuple_records
+        return read(text, wanted.kinds, gleaning=gleaning, labelled=wanted.labelled)
 
     def _request(self, text: str, **values: str) -> ChatRequest:
         messages = (Message("system", self._system), Message("user", self._user.render(**values)))

@@ -11,7 +11,8 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_plac
 from graphrag_dagster.kernel.tasks.example_schemas import ClaimExample, ExampleRelationship, GraphExample
 from graphrag_dagster.kernel.text.prompt_templates import escape
 from graphrag_dagster.kernel.text.text_similarity import normalise
-from graphrag_dagster.systems.graphrag.llm.record_parsing import COMPLETE, FIELD, RECORD, RawRecord, RawReply
+from graphrag_dagster.systems.graphrag.llm.extraction_records import Record
+from graphrag_dagster.systems.graphrag.llm.record_parsing import COMPLETE, FIELD, RECORD, RawReply
 
 #: Where the general example of a system prompt begins, which is its last part.
 _GENERAL = "\n\nExample. "
@@ -168,9 +169,9 @@ class Copies:
         kept = [record for record, reason in reasons if not reason]
         return RawReply(kept, [*reply.bad, *((record.kind, record.raw, why) for record, why in copied)])
 
-    def _reason(self, record: RawRecord, text: str) -> str | None:
+    def _reason(self, record: Record, text: str) -> str | None:
         for field in _NAMES:
-            value = record.fields.text(field)
+            value = record.text(field)
             if not value:
                 continue
             if is_placeholder(value):
