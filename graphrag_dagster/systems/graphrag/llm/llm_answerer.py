@@ -34,7 +34,7 @@ from graphrag_dagster.kernel.text.prompt_templates import (
     enclose,
     enclosed_conversation,
 )
-from graphrag_dagster.systems.graphrag.llm.llm_extractors import Replies
+from graphrag_dagster.systems.graphrag.llm.gleaning import Replies
 
 _REPORTS = MappingProxyType(
     {
