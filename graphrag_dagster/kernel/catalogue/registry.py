@@ -34,6 +34,7 @@ from graphrag_dagster.kernel.catalogue.system import (
     System,
 )
 from graphrag_dagster.kernel.catalogue.tasks import ROLES, Role, Task
+from graphrag_dagster.kernel.common.dependencies import dependency_order
 
 _MODELS = Path(__file__).parents[2] / "dbt_like_sql" / "models"
 
@@ -335,19 +336,12 @@ def order_stages(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
         for name in stage.reads:
             require_named(known, name, f"stage to be read by {stage.name}:")
     try:
-        TopologicalSorter({stage.name: stage.reads for stage in declared}).prepare()
+        ordered = dependency_order(known, lambda stage: stage.reads)
     except CycleError as error:
         raise CatalogueError(
             f"stages depend on each other in a circle: {' → '.join(error.args[1])}"
         ) from error
-    done: dict[str, Stage] = {}
-    while len(done) < len(known):
-        ready = (
-            stage for stage in declared if stage.name not in done and all(map(done.__contains__, stage.reads))
-        )
-        following = next(ready)
-        done[following.name] = following
-    return done
+    return {stage.name: stage for stage in ordered}
 
 
 def load_target(target: Any) -> Any:
