@@ -6,9 +6,8 @@ one round asks nothing (paper A.2). ``unchecked`` never asks and makes all conti
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -20,7 +19,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     Usage,
     collect_reused_replies,
 )
-from graphrag_dagster.kernel.models.chat.structured_output import CachedReply, UnusableReply, UsableReply, ask
+from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, UsableReply, ask
 from graphrag_dagster.kernel.models.chat.yes_no import YesNo
 from graphrag_dagster.kernel.text.prompt_templates import Prompt
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
@@ -109,8 +108,12 @@ class Gleaner:
 
     async def _first(self, talk: GleaningConversation, text: str, build: Build) -> tuple[Message, ...]:
         request, parts = build(text), split_in_halves(text)
-        halves = partial(self._ask_in_halves, talk, text, parts, build) if parts else None
-        asked = await self._ask(request, text, alternative=halves)
+        try:
+            asked = await self._ask(request, text, has_alternative=parts is not None)
+        except UnusableReply as failed:
+            if parts is None or not failed.too_long:
+                raise
+            asked = await self._ask_in_halves(talk, text, parts, build, failed)
         talk.note = asked.note
         messages = _accepted_messages(talk, request.messages, asked)
         if talk.lost:
@@ -133,8 +136,13 @@ class Gleaner:
         return _accepted_messages(talk, following, asked)
 
     async def _ask_in_halves(
-        self, talk: GleaningConversation, text: str, parts: tuple[str, str], build: Build, reason: str
-    ) -> CachedReply[RawReply]:
+        self,
+        talk: GleaningConversation,
+        text: str,
+        parts: tuple[str, str],
+        build: Build,
+        failed: UnusableReply,
+    ) -> UsableReply[RawReply]:
         asking = (self._ask(replace(build(part), urgent=True), text) for part in parts)
         # The reply to the whole is made of them, and is what is asked for again.
         with collect_reused_replies():
@@ -147,18 +155,18 @@ class Gleaner:
             talk.lost = error
         if talk.lost:
             if not came:
-                raise talk.lost
+                raise failed
             # Not cached: the next run asks for the whole again.
-            return CachedReply(came[0], None)
+            return came[0]
         usage = came[0].reply_usage + came[1].reply_usage
         joined = self.join(came[0].text, came[1].text)
-        note = f"asked about in halves: {reason}"
+        note = f"asked about in halves: {failed.reason}"
         value, repaired = self._read(joined, text, gleaning=False)
-        return CachedReply(
-            UsableReply(
-                value, joined, came[0].usage + came[1].usage, replace(usage, calls=1), repaired, note
-            ),
-            ChatReply(joined, "stop", usage.input_tokens, usage.output_tokens, note),
+        self.model.remember(
+            build(text), ChatReply(joined, "stop", usage.input_tokens, usage.output_tokens, note)
+        )
+        return UsableReply(
+            value, joined, came[0].usage + came[1].usage, replace(usage, calls=1), repaired, note
         )
 
     async def _ask(
@@ -167,12 +175,12 @@ class Gleaner:
         text: str,
         *,
         gleaning: bool = False,
-        alternative: Callable[[str], Awaitable[CachedReply[RawReply]]] | None = None,
+        has_alternative: bool = False,
     ) -> UsableReply[RawReply]:
         def read(reply: str) -> tuple[RawReply, bool]:
             return self._read(reply, text, gleaning)
 
-        return await ask(self.model, request, read, self.retry, alternative=alternative)
+        return await ask(self.model, request, read, self.retry, has_alternative=has_alternative)
 
     def _read(self, reply: str, text: str, gleaning: bool) -> tuple[RawReply, bool]:
         value, repaired = self.read(reply, gleaning)

@@ -76,7 +76,6 @@ def test_pairs_are_shown_with_types_and_sentences_in_one_call(model_of: Callable
             ["same", "different", "unsure"],
         ),
         ('{"verdicts": ["same", "no", "unsure"]}', ["same", "different", "unsure"]),
-        ('{"1": {"verdict": "same"}, "2": "different", "3": "unsure"}', ["same", "different", "unsure"]),
     ],
 )
 def test_verdicts_are_read_however_they_are_written(

@@ -68,7 +68,6 @@ def test_more_statements_than_a_call_holds_keep_their_order(model_of: Callable[.
         records("Supported", "partially", "False"),
         "Sure:\n```json\n" + records("yes.", "PARTLY", "no") + "\n```",
         '{"verdicts": ["yes", "partly", "no"]}',
-        '{"1": {"verdict": "yes"}, "2": {"verdict": "partly"}, "3": {"verdict": "no"}}',
     ],
 )
 def test_verdicts_are_read_however_they_are_written(model_of: Callable[..., Any], reply: str) -> None:
