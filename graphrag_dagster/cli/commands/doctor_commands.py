@@ -43,7 +43,7 @@ from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _STYLES = {"works": None, "fallback": "yellow", "fails": "red", "skipped": "dim"}
-_PLUGIN = ("kind", "name", "package", "state")
+_PLUGIN = ("name", "package", "state")
 _PROBE = ("probe", "verdict", "found", "consequence")
 _LINES = {
     "ready": ("ready", "green", ": everything needed works"),
@@ -111,16 +111,12 @@ def doctor(
 
 
 def _plugin_rows(plugins: Sequence[Plugin]) -> list[dict[str, str | None]]:
-    return [
-        {"kind": one.kind, "name": one.name, "package": one.package, "problem": one.problem}
-        for one in plugins
-    ]
+    return [{"name": one.name, "package": one.package, "problem": one.problem} for one in plugins]
 
 
 def _plugin_table(plugins: Sequence[Plugin]) -> Frame:
     rows = [
-        (one.kind, one.name, one.package, f"left out: {one.problem}" if one.problem else "in use")
-        for one in plugins
+        (one.name, one.package, f"left out: {one.problem}" if one.problem else "in use") for one in plugins
     ]
     return Frame(pl.DataFrame(rows, _PLUGIN, orient="row"), bare=True)
 
@@ -135,7 +131,7 @@ def _findings(settings: CorpusSettings, name: str | None) -> list[ProbeFinding]:
         found += _reranker(settings, str(name))
     if local := engines()[settings.engine_of("extraction")].examined:
         where = "entities and relationships of text units, on this machine"
-        with plugin_errors("engine", settings.engine_of("extraction"), "examining its models"):
+        with plugin_errors("examining its models"):
             found += [replace(one, endpoint=where) for one in load_target(local)(settings)]
     return found
 
