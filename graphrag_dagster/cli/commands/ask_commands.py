@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.text import Text
 from rich.tree import Tree
 
-from graphrag_dagster.cli.console import ERR, OUT, markdown
+from graphrag_dagster.cli.console import OUT, markdown
 from graphrag_dagster.cli.options import (
     Date,
     DateFrom,
@@ -23,14 +23,13 @@ from graphrag_dagster.cli.options import (
     Soft,
     Where,
 )
-from graphrag_dagster.cli.progress_bars import progress_on
+from graphrag_dagster.cli.progress_bars import watching
 from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.catalogue.registry import answers_are_quotes
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     ContextUse,
@@ -118,7 +117,7 @@ def ask_corpus(
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
     asked = Question(question, method, level, filters, (), response_type, general_knowledge).validated()
     index = Index.open(name)
-    with progress_on(ERR) as shown, listening(shown):
+    with watching() as shown:
         stream = _Stream(shown.stop) if OUT.is_terminal and not OUT.quiet and not trace else None
         answer = index.answer(asked, stream)
     parts = [answer_tree(answer)] if trace else answer_parts(answer, streamed=bool(stream and stream.heard))

@@ -9,13 +9,11 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.options import MaxTokens, MaxUsd, Name, PlanOnly, Yes
-from graphrag_dagster.cli.progress_bars import progress_on
+from graphrag_dagster.cli.progress_bars import watching
 from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.cli.run_budget import RunBudget
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.corpus_index import session_of, settings_for_questions
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -149,7 +147,7 @@ def train_paths(
         raise typer.BadParameter("give one of --folder and --selector-file")
     if folder is None and (epochs or device):
         raise typer.BadParameter("--epochs and --device need --folder")
-    with progress_on(ERR) as shown, listening(shown):
+    with watching():
         if folder is not None:
             return _tuned(name, folder.absolute(), most, epochs or 1, device or "cpu")
         return _selector_file(name, Path(selector_file or "").absolute(), most)
