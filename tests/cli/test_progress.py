@@ -6,12 +6,9 @@ import time
 import pytest
 from rich.console import Console
 
-from graphrag_dagster.apps.planning.indexing_forecast import (
-    Indexing,
-    Outlook,
-)
+from graphrag_dagster.apps.planning.indexing_forecast import IndexEstimate
 from graphrag_dagster.cli import progress_bars as shown_progress
-from graphrag_dagster.cli.job_runner import show_outlook
+from graphrag_dagster.cli.commands.indexing import _estimate_line
 from graphrag_dagster.cli.progress_bars import ShownProgress, pending_summary, span
 from graphrag_dagster.kernel.common.progress import PendingCall, listening, pending_call, say, stage
 from graphrag_dagster.kernel.models.call_estimates import exactly
@@ -119,30 +116,19 @@ def test_times_are_rendered_roughly(seconds: float, told: str) -> None:
     ("before", "told"),
     [
         (
-            Outlook(1, 12_000, 2000, seconds=8.2),
-            "1 file, 12.0 kB, about 2,000 words; no model is used; by what was indexed here before, this may take "
-            "about 8.2 s",
+            IndexEstimate(1, 12_000, seconds=8.2),
+            "1 file, 12.0 kB; no model is used; by what was indexed here before, all of it may take about 8.2 s",
         ),
         (
-            Outlook(1200, 3_400_000, None, "m", exactly(70), 600.0),
-            "1,200 files, 3.4 MB; model m is used, about 70 calls; by what was indexed here before, this may take "
-            "about 10 min",
+            IndexEstimate(1200, 3_400_000, "m", exactly(70), 600.0),
+            "1,200 files, 3.4 MB; model m is used, about 70 calls; by what was indexed here before, all of it "
+            "may take about 10 min",
         ),
-        (
-            Outlook(2, 500, 80, "m", exactly(7)),
-            "2 files, 0.5 kB, about 80 words; model m is used, about 7 calls",
-        ),
-        (
-            Outlook(2, 500, 80, last=Indexing("x", 400, 45.0)),
-            "2 files, 0.5 kB, about 80 words; no model is used; an index of all files of 0.4 kB took 45 s",
-        ),
+        (IndexEstimate(2, 500, "m", exactly(7)), "2 files, 500 bytes; model m is used, about 7 calls"),
     ],
 )
-def test_an_index_says_before_it_begins_how_big_the_corpus_is(
-    capsys: pytest.CaptureFixture[str], before: Outlook, told: str
-) -> None:
-    show_outlook(before)
-    assert capsys.readouterr().err == f"{told}\n"
+def test_an_index_says_before_it_begins_how_big_the_corpus_is(before: IndexEstimate, told: str) -> None:
+    assert _estimate_line(before) == told
 
 
 def test_the_time_left_is_told_by_the_latest_speed(
