@@ -29,7 +29,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.catalogue.registry import answers_are_quotes
-from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.common.printable import plural, shorten
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     ContextUse,
@@ -82,7 +82,7 @@ def filters_of(
 
 def ask_corpus(
     name: Name,
-    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="The question.")],
     method: Method = None,
     level: Level = None,
     response_type: Annotated[
@@ -170,16 +170,14 @@ def _support_lines(answer: Answer) -> Iterator[Text]:
     doubtful = [one for one in answer.statements if one.verdict in _DOUBTFUL]
     for one in doubtful:
         why = (f" {one.reason}", "dim") if one.reason else ""
-        yield Text.assemble((f"{_DOUBTFUL[one.verdict]}:", "yellow"), f" “{_shorten(one.text)}”", why)
+        yield Text.assemble(
+            (f"{_DOUBTFUL[one.verdict]}:", "yellow"), f" “{shorten(one.text, _LONGEST_SHOWN)}”", why
+        )
     if doubtful:
         many = len(answer.statements)
         parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
         told = " and ".join(f"{count} {how}" for count, how in parts if count)
         yield Text(f"of {plural(many, 'statement')} {told} by the words they cite", "yellow")
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN].rsplit(' ', 1)[0]} …"
 
 
 def _source_lines(answer: Answer) -> Iterator[str | Text]:

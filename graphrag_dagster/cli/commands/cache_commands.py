@@ -61,7 +61,7 @@ def show_stats() -> Result:
 
 
 def prune(
-    corpus: Annotated[str, typer.Option(help="The corpus to prune.", show_default=False)],
+    corpus: Annotated[str, typer.Option(help="The corpus to prune.")],
     everything: Annotated[
         bool, typer.Option("--everything", help="Delete everything that only this corpus uses.")
     ] = False,
@@ -83,7 +83,7 @@ def prune(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="File of JSON lines to write.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="File of JSON lines to write.")],
     corpus: Annotated[str | None, typer.Option(help="Only what this corpus uses.")] = None,
 ) -> Result:
     """Write every cached reply to a JSON Lines file, atomically."""
@@ -104,7 +104,7 @@ def export(
 def copy(
     to: Annotated[
         str,
-        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE", show_default=False),
+        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE"),
     ],
 ) -> Result:
     """Copy the LLM cache into another.
@@ -150,7 +150,7 @@ _COLUMNS = ("batch", "corpus", "model", "status", "done", "of", "hours old")
 
 
 def batches(
-    name: Annotated[str | None, typer.Argument(help="Only those of this corpus.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="Only those of this corpus.")] = None,
     cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.", metavar="ID")] = None,
 ) -> Result:
     """Ask how far the batches are, collect what is done, and list them all, the oldest first.

@@ -26,9 +26,7 @@ _MORE = "there may be more: the query gives no further rows than these; ask for 
 
 def run_cypher(
     name: Name,
-    query: Annotated[
-        str | None, typer.Argument(help="One query in openCypher that only reads.", show_default=False)
-    ] = None,
+    query: Annotated[str | None, typer.Argument(help="One query in openCypher that only reads.")] = None,
     ask: Annotated[
         str | None,
         typer.Option(help="Natural-language question instead of a query, such as 'Who is connected to X?'."),

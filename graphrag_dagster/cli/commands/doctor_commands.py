@@ -58,7 +58,6 @@ def doctor(
         typer.Argument(
             help="Corpus or folder whose settings are used; default: the endpoint at $OPENAI_BASE_URL.",
             metavar="NAME|PATH",
-            show_default=False,
         ),
     ] = None,
     fix: Annotated[

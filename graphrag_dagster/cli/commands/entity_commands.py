@@ -32,7 +32,7 @@ _VERDICTS = {"merge": "one", "ask": "open", "apart": "apart", "unused": "without
 
 _Names = Annotated[
     list[str],
-    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME...", show_default=False),
+    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME..."),
 ]
 _Document = Annotated[
     str | None,
@@ -47,7 +47,7 @@ def show_entities(
     name: Name,
     entity: Annotated[
         str | None,
-        typer.Argument(help="Any name of one entity, or its id; default: all.", show_default=False),
+        typer.Argument(help="Any name of one entity, or its id; default: all."),
     ] = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="List which names may be one, and the commands that decide it.")
@@ -205,9 +205,7 @@ def undo_decision(
     name: Name,
     decision: Annotated[
         str | None,
-        typer.Argument(
-            help="Id of a decision on names; default: the last.", metavar="ID", show_default=False
-        ),
+        typer.Argument(help="Id of a decision on names; default: the last.", metavar="ID"),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the decisions without undoing any.")] = False,
 ) -> Result:

@@ -41,7 +41,7 @@ def export_corpus(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder; default: NAME-FORM in the current folder.", show_default=False),
+        typer.Option(help="Folder; default: NAME-FORM in the current folder."),
     ] = None,
     formula_safe: Annotated[
         bool,
@@ -87,10 +87,7 @@ def write_back_corpus(
     name: Name,
     level: Annotated[
         str | None,
-        typer.Option(
-            help="Level whose community and summary a node gets; default: that of corpus.yaml.",
-            show_default=False,
-        ),
+        typer.Option(help="Level whose community and summary a node gets; default: that of corpus.yaml."),
     ] = None,
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove everything written for the corpus.")

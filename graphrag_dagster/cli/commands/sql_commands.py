@@ -29,7 +29,7 @@ _NARROWEST = 6
 
 def run_sql(
     name: Name,
-    query: Annotated[str, typer.Argument(help="One select statement.", show_default=False)],
+    query: Annotated[str, typer.Argument(help="One select statement.")],
     csv: Csv = None,
     formula_safe: FormulaSafe = False,
     seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="Time limit of the query.")] = 60,

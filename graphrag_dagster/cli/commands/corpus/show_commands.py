@@ -97,9 +97,7 @@ _PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "read in part", "uni
 
 def show_corpus(
     name: Name,
-    reports: Annotated[
-        int | None, typer.Option(min=0, help="How many reports to print in full.", show_default=False)
-    ] = None,
+    reports: Annotated[int | None, typer.Option(min=0, help="How many reports to print in full.")] = None,
     level: Annotated[str, typer.Option(help="Level of the communities shown.")] = "C0",
     everything: Annotated[
         bool,

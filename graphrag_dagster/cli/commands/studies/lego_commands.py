@@ -28,7 +28,7 @@ def paths(
     name: Name,
     question: Annotated[
         str | None,
-        typer.Argument(help="One question; default: all of the corpus's question files.", show_default=False),
+        typer.Argument(help="One question; default: all of the corpus's question files."),
     ] = None,
     instance: Annotated[
         str,
@@ -45,7 +45,6 @@ def paths(
             help="Label of an entity that the question is about; several times for several. "
             "Default: those in [brackets], else those that it names.",
             metavar="LABEL",
-            show_default=False,
         ),
     ] = None,
     max_usd: MaxUsd = None,
@@ -124,11 +123,11 @@ def train_paths(
     name: Name,
     folder: Annotated[
         Path | None,
-        typer.Option(help="New folder for the scorer that is fine-tuned.", show_default=False),
+        typer.Option(help="New folder for the scorer that is fine-tuned."),
     ] = None,
     selector_file: Annotated[
         Path | None,
-        typer.Option(help="File of JSON lines, chats that a selector learns from.", show_default=False),
+        typer.Option(help="File of JSON lines, chats that a selector learns from."),
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Questions at most, those held out among them.")] = 1000,
     epochs: Annotated[

@@ -84,8 +84,7 @@ def run_study(
         typer.Argument(
             help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size; "
             "context: what context nodes are worth beside random ones; paths: what recall of subgraphs is "
-            "worth, and what acceleration and additional steps cost.",
-            show_default=False,
+            "worth, and what acceleration and additional steps cost."
         ),
     ],
     max_usd: MaxUsd = None,
