@@ -44,8 +44,8 @@ def run_cypher(
     """Run a query over a corpus's graph; its rows are shown, or written to a CSV file.
 
     Raises:
-        QuestionError: neither a query nor a question is given, or both; it is refused, fails or reaches a
-            limit; or the file cannot be written.
+        QuestionError: neither a query nor a question is given, or both; or it is refused, fails or reaches a
+            limit.
         GraphragError: the graph cannot be made or reached.
     """
     if (query is None) == (ask is None):
