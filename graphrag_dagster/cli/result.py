@@ -133,7 +133,7 @@ def cell(value: object) -> str:
         case None:
             return "–"
         case bool():
-            return "yes" if value else ""
+            return "yes" if value else "no"
         case int():
             return f"{value:,}"
         case float():
