@@ -228,7 +228,7 @@ def _lists(value: Any, wanted: Sequence[str]) -> list[tuple[str, list[Any]]]:
         return [("", loose), *(found for each in inside for found in each)]
     if _has_list(value):
         named = [(str(name).strip().lower(), items) for name, items in value.items()]
-        # What stands alone where a list is asked for is a record, or put aside as none.
+        # What stands alone where a list is asked for is a record, or quarantined.
         return [
             (name, items if isinstance(items, list) else [items])
             for name, items in named
