@@ -147,7 +147,7 @@ class Replies:
                 row,
             )
             _record_use(connection, [key], user)
-            connection.execute("delete from leases where key = ?", (key,))
+            connection.execute("delete from held_keys where key = ?", (key,))
 
         self._database.write_soon(write)
 

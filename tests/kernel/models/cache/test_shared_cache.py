@@ -46,7 +46,7 @@ def asked(endpoint: ScriptedEndpoint) -> Counter[str]:
 
 def held(database: Database) -> int:
     with database.reading() as connection:
-        return int(connection.execute("select count(*) from leases").fetchone()[0])
+        return int(connection.execute("select count(*) from held_keys").fetchone()[0])
 
 
 def wait_for(is_so: Callable[[], bool], seconds: float = 30) -> None:
@@ -109,8 +109,6 @@ def test_who_waits_gets_the_reply_of_the_other(two: tuple[Any, Any]) -> None:
 
         assert [reply.text for reply in run_one(both())] == ["hi", "hi"]
         assert len(endpoint.chats) == 1
-    for memory in two:
-        memory.database.settle()
     used = two[0].used()
     assert (used.calls, used.cached, used.saved_tokens) == (1, 1, 20)
     assert two[1].count("uses") == 1
