@@ -189,7 +189,7 @@ def test_money_may_be_gone_in_the_body_of_an_answer(model_of: Callable[..., Any]
         "response": {"status_code": 429, "body": {"error": {"code": "insufficient_quota"}}},
     }
     assert (result := read_result(line)) is not None
-    assert result.problem == "insufficient_quota (429)"
+    assert result.problem == "no credit left: insufficient_quota (429)"
 
 
 LOADING = [
