@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import os
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,7 +35,7 @@ class Database:
     Attributes:
         leases: what this process asks for, so that others wait for it.
         in_flight: what calls of this process may cost at worst, by corpus and run.
-        turns: held, by corpus and run, while room for such a call is looked for.
+        reserving: held while room for such a call is looked for.
 
     Raises:
         CacheFileError: it cannot be opened, is no such database, or is of another format.
@@ -46,8 +46,8 @@ class Database:
         self._lock = threading.RLock()
         self.backend = _backend(self.place)
         self.leases = Leases(self)
-        self.in_flight: dict[tuple[str, str], dict[int, Amount]] = {}
-        self.turns: dict[tuple[str, str], asyncio.Lock] = {}
+        self.in_flight: defaultdict[tuple[str, str], list[Amount]] = defaultdict(list)
+        self.reserving = asyncio.Lock()
         self._writer = ThreadPoolExecutor(1, "cache-writer")
         self._under_way: deque[Future[object]] = deque()
 
