@@ -28,8 +28,11 @@ from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 from graphrag_dagster.kernel.text.quotable_sentences import speaker_before
 
 _JSON = re.compile(r"\s*+(?:\{|\[\s*+\{)\s*+\"")
-#: The title of an Org or AsciiDoc file.
-_TITLE = re.compile(r"^(?:#\+title:|=+)[ \t]+(\S.*)", re.IGNORECASE | re.MULTILINE)
+#: The title of an Org or AsciiDoc file, or of one in reStructuredText, which has a line of signs below it.
+_TITLE = re.compile(
+    r"^(?:(?:#\+title:|=+)[ \t]+(?P<marked>[^=\s].*)|[ \t]*(?P<ruled>\w.*)\n([!-/:-@\[-`{-~])\3{2,}[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def read_text(data: bytes, source: SourceFile) -> Reading:
@@ -47,14 +50,14 @@ def read_text(data: bytes, source: SourceFile) -> Reading:
 
 
 def read_markup(data: bytes, _source: SourceFile) -> Reading:
-    """Read an Org or AsciiDoc file as it is, with its title.
+    """Read a file in reStructuredText, Org or AsciiDoc as it is, with its title.
 
     Raises:
         RefusedError: not text.
     """
     decoded = decode(data)
     title = _TITLE.search(decoded.text)
-    record = FileRecord(decoded.text, title=one_line(title[1]) if title else None)
+    record = FileRecord(decoded.text, title=one_line(title["marked"] or title["ruled"]) if title else None)
     return Reading((record,), decoded.encoding, decoded.notes)
 
 
