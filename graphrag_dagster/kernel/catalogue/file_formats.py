@@ -46,6 +46,6 @@ FORMATS = (
     Format("ipynb", (".ipynb",), f"{_READERS}.data.notebook:read_notebook"),
     Format("eml", (".eml",), f"{_READERS}.mail:read_mail"),
     Format("mbox", (".mbox",), f"{_READERS}.mail:read_mailbox"),
-    Format("captions", (".srt", ".vtt"), f"{_READERS}.plain_text:read_captions"),
+    Format("captions", (".srt", ".vtt"), f"{_READERS}.captions:read_captions"),
     Format("parquet", (".parquet",), f"{_READERS}.data.row_records:read_parquet"),
 )
