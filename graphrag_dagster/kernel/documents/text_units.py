@@ -11,7 +11,7 @@ import polars as pl
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.tables.core_tables import TEXT_CHUNKS
-from graphrag_dagster.kernel.text.blocks import Block, read_blocks, starts_within
+from graphrag_dagster.kernel.text.blocks import Block, places_to_cut, read_blocks
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, Window, get_tokenizer, window_count
 
@@ -57,7 +57,7 @@ def pack_blocks(texts: Sequence[str], size: int, overlap: int, tokenizer: Tokeni
 
 def _block_edges(text: str, blocks: Sequence[Block], ends: Sequence[int], size: int) -> Iterator[int]:
     """Places between blocks, and of those that are too long between sentences."""
-    for start, end in pairwise([*starts_within(text, blocks), len(text)]):
+    for start, end in pairwise([*places_to_cut(text, blocks), len(text)]):
         yield start
         if bisect_left(ends, end) - bisect_left(ends, start) > size:
             inner = sorted(
@@ -94,7 +94,9 @@ def _packed(
     limits = {number: size for number, text in enumerate(texts) if text}
     # A unit may need a token or two more alone than the same words took inside the whole text.
     while limits:
-        packed = {number: _pack(costs[number], limit, overlap, fresh[number]) for number, limit in limits.items()}
+        packed = {
+            number: _pack(costs[number], limit, overlap, fresh[number]) for number, limit in limits.items()
+        }
         counted = _token_counts(texts, edges, packed, tokenizer)
         limits = _lower_limits(limits, packed, counted, size)
         for number in packed.keys() - limits.keys():
