@@ -217,7 +217,8 @@ def cut_text_units(
     tokens is the window's; with ``whole_words`` one that would begin inside a word begins behind it, if what
     it leaves out is in the window before. ``sentences``: whole sentences with the white space after them, up
     to ``size`` tokens, beginning with the last sentences of the unit before up to ``overlap`` tokens; a
-    longer sentence is cut by token windows. ``characters``: windows of up to ``size`` characters, ``overlap``
+    longer sentence is cut by token windows. ``structure``: whole blocks of the text, that begin with their
+    heading (:func:`pack_blocks`). ``characters``: windows of up to ``size`` characters, ``overlap``
     of them shared, that end at a boundary of the text (:func:`.character_windows`). ``none``: one unit per
     document.
     All but the first count the tokens of the unit's text.

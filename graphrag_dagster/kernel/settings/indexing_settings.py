@@ -57,12 +57,12 @@ class FileSettings(Section):
         return FileLimits(**self.model_dump(exclude={"ignore"}))
 
 
-#: Default size of a text unit, and of its overlap with the previous one, in characters.
-_SIZES_BY_CHARACTERS = (200, 20)
+#: Default size of a text unit and of its overlap with the previous one, by strategy; else 600 and 100.
+_SIZES = {"characters": (200, 20), "structure": (600, 0)}
 
 
-def _by_characters(before: Mapping[str, Any]) -> bool:
-    return before.get("strategy") == "characters"
+def _sizes(before: Mapping[str, Any]) -> tuple[int, int]:
+    return _SIZES.get(before.get("strategy", ""), (600, 100))
 
 
 class TextUnitSettings(Section):
@@ -70,18 +70,18 @@ class TextUnitSettings(Section):
 
     strategy: Literal["tokens", "sentences", "structure", "characters", "none"] = Field(
         "tokens",
-        description="windows of tokens; whole sentences up to the size; windows of characters that end at "
-        "blank lines, line ends, sentence ends or between words; or each document as one unit",
+        description="windows of tokens; whole sentences up to the size; whole paragraphs, lists, tables and "
+        "code up to the size, that begin with their heading; windows of characters that end at blank lines, "
+        "line ends, sentence ends or between words; or each document as one unit",
     )
     size: PositiveInt = Field(
-        default_factory=lambda before: _SIZES_BY_CHARACTERS[0] if _by_characters(before) else 600,
-        description=f"tokens per unit; characters with `strategy: characters`, {_SIZES_BY_CHARACTERS[0]} by "
-        "default",
+        default_factory=lambda before: _sizes(before)[0],
+        description="tokens per unit, 600 by default; characters with `strategy: characters`, 200 by default",
     )
     overlap: Annotated[int, Field(ge=0)] = Field(
-        default_factory=lambda before: _SIZES_BY_CHARACTERS[1] if _by_characters(before) else 100,
-        description="tokens shared with the previous unit; characters with `strategy: characters`, "
-        f"{_SIZES_BY_CHARACTERS[1]} by default",
+        default_factory=lambda before: _sizes(before)[1],
+        description="tokens shared with the previous unit, 100 by default; none by default with `strategy: "
+        "structure`; characters with `strategy: characters`, 20 by default",
     )
     encoding: Literal["cl100k_base", "o200k_base"] = Field("cl100k_base", description="tokenizer")
     whole_words: bool = Field(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.documents.text_units import check_units, cut_text_units
+from graphrag_dagster.kernel.documents.text_units import STRATEGIES, check_units, cut_text_units
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
@@ -37,7 +37,7 @@ def units(frame: pl.DataFrame, strategy: str = "tokens", size: int = 600, overla
     return cut_text_units(frame, strategy=strategy, size=size, overlap=overlap, encoding="cl100k_base")
 
 
-@pytest.mark.parametrize("strategy", ["tokens", "sentences", "characters", "none"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_columns_order_and_coverage(strategy: str) -> None:
     frame = documents(PROSE, "Short.", "港の町。" * 300)
     cut_up = units(frame, strategy, 50, 10)
@@ -83,10 +83,34 @@ def test_a_sentence_beyond_the_size_is_cut_by_windows() -> None:
     assert check_units(documents(text), cut_up, 30, 5) == []
 
 
+GUIDE = (
+    "# The lamp\n\nThe keeper lights it at dusk. It burns all night.\n\n## The oil\n\nTo refill the tank:\n\n"
+    "- Close the valve.\n- Open the cap.\n\n| Tank | Litres |\n| --- | --- |\n| east | 40 |\n\nMind the wick.\n"
+)
+
+
+def test_structure_keeps_headings_lists_and_tables_with_what_they_belong_to() -> None:
+    cut_up = units(documents(GUIDE), "structure", 30, 0)
+    assert cut_up["text"].str.join("").item() == GUIDE
+    assert [text.split("\n")[0] for text in cut_up["text"]] == [
+        "# The lamp",
+        "## The oil",
+        "| Tank | Litres |",
+    ]
+
+
+def test_a_block_beyond_the_size_is_cut_between_sentences() -> None:
+    text = f"# Log\n\n{'It was a calm night. ' * 40}\n\nEnd.\n"
+    cut_up = units(documents(text), "structure", 30, 0)
+    assert cut_up["tokens"].max() <= 30
+    assert all(part.startswith(("# Log", "It was", "End.")) for part in cut_up["text"])
+    assert check_units(documents(text), cut_up, 30, 0) == []
+
+
 @settings(deadline=None)
 @given(
     st.lists(TEXTS, min_size=1, max_size=3),
-    st.sampled_from(["tokens", "sentences", "characters", "none"]),
+    st.sampled_from(STRATEGIES),
     st.integers(1, 9),
     st.data(),
 )
@@ -155,7 +179,7 @@ def test_no_documents_make_no_units() -> None:
     [
         (
             {"strategy": "lines"},
-            "text_units.strategy is 'lines'; use one of tokens, sentences, characters, none",
+            "text_units.strategy is 'lines'; use one of tokens, sentences, structure, characters, none",
         ),
         ({"overlap": 600}, "overlap"),
         ({"encoding": "gpt2"}, "text_units.encoding"),

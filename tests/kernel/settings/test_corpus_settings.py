@@ -243,6 +243,7 @@ def test_what_is_no_credential_is_taken(tmp_path: Path, text: str) -> None:
     [
         ({}, 600, 100),
         ({"strategy": "sentences"}, 600, 100),
+        ({"strategy": "structure"}, 600, 0),
         ({"strategy": "characters"}, 200, 20),
         ({"strategy": "characters", "size": 500}, 500, 20),
         ({"strategy": "characters", "overlap": 0}, 200, 0),
