@@ -34,7 +34,7 @@ from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFindin
 from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
-from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
+from graphrag_dagster.kernel.settings.settings_editing import with_values, write_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -144,7 +144,7 @@ def _advice(name: str | None, advised: dict[str, Any], *, fix: bool) -> list[str
     """Return the settings that fit what was found, which are written where that is wanted."""
     if not advised:
         return ["no setting fixes the problems found; nothing was written"] if fix else []
-    lines = [lines_of(advised)]
+    lines = [with_values("", advised)]
     if fix and name:
         path = write_settings(CorpusStore().folder(name), advised)
         return [f"written into {path}:", *lines, "other settings are unchanged; run doctor again to check"]
