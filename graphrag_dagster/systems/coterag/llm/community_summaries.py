@@ -39,7 +39,6 @@ class LlmCommunitySummariser(Asker):
         fallback: summarises where no reply could be used; ``problem`` then says why.
         context_tokens: of the community as the prompt shows it; triples fill what the rest leaves.
         exact_names: best linked members that the summary has to name; those it lacks are added behind it.
-        encoding: what tokens are counted by.
     """
 
     def __init__(
@@ -51,7 +50,6 @@ class LlmCommunitySummariser(Asker):
         context_tokens: int = 32_000,
         exact_names: int = 20,
         max_output_tokens: int = 1500,
-        encoding: str = "cl100k_base",
     ) -> None:
         super().__init__(model, prompts, max_output_tokens)
         self._system = prompts.load("coterag_summary_system").render()
@@ -60,7 +58,6 @@ class LlmCommunitySummariser(Asker):
         self._fallback = fallback
         self._budget = context_tokens
         self._exact_names = exact_names
-        self._encoding = encoding
 
     def summarise(self, requests: Sequence[SummaryRequest]) -> Iterator[CommunitySummary]:
         """Yield one summary per request, in their order.
@@ -111,7 +108,7 @@ class LlmCommunitySummariser(Asker):
 
     def _render_community(self, community: SummaryRequest) -> str:
         """The community as lines: entities, frequent terms, then triples until the budget is used up."""
-        tokenizer = get_tokenizer(self._encoding)
+        tokenizer = get_tokenizer("cl100k_base")
         entities = [
             f"{_line(one.title)} ({_line(one.type)}, {one.degree} links)" for one in community.entities
         ]

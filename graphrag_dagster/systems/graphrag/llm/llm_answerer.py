@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import model_validator
-
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
@@ -105,11 +103,6 @@ class PointsShape(Shape):
     """A partial answer as points."""
 
     points: list[PointShape]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_list(cls, value: Any) -> Any:
-        return {"points": value} if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,6 @@ class LlmPathSelector(Asker):
         context_tokens: that the model reads.
         max_tokens: longest reply.
         forced: first tokens of YES and NO; empty where the endpoint cannot force them.
-        encoding: what tokens are counted by.
     """
 
     def __init__(
@@ -182,7 +181,6 @@ class LlmPathSelector(Asker):
         context_tokens: int = 32_000,
         max_tokens: int = 1000,
         forced: tuple[int, ...] = (),
-        encoding: str = "cl100k_base",
     ) -> None:
         super().__init__(model, prompts, max_tokens)
         self._prompts = SelectionPrompts(prompts)
@@ -190,7 +188,7 @@ class LlmPathSelector(Asker):
         self._parsing: Parsing = parsing
         self._room = context_tokens // 2
         self._forced = forced
-        self._tokenizer = get_tokenizer(encoding)
+        self._tokenizer = get_tokenizer("cl100k_base")
 
     def select(self, level: Level, question: str, candidates: VerbalizedRows, most: int) -> Selection:
         """Return what the model names; see the port."""
@@ -251,7 +249,6 @@ class LlmPathAnswerer(Asker):
         form: names alone, one a line; or sentences, as a reasoner writes them.
         context_tokens: that the model reads.
         max_tokens: longest reply.
-        encoding: what tokens are counted by.
         listen: hears the answer as it comes.
     """
 
@@ -263,13 +260,12 @@ class LlmPathAnswerer(Asker):
         form: AnswerForm = "names",
         context_tokens: int = 32_000,
         max_tokens: int = 1000,
-        encoding: str = "cl100k_base",
         listen: Listener | None = None,
     ) -> None:
         super().__init__(model, prompts, max_tokens)
         self._system = prompts.load(_ANSWERS[form]).render()
         self._user = prompts.load("paths_answer_user")
-        self._tokenizer = get_tokenizer(encoding)
+        self._tokenizer = get_tokenizer("cl100k_base")
         self._room = context_tokens // 2 - self._tokenizer.count(self._system)
         self._listen = listen
 

@@ -136,7 +136,7 @@ def test_a_primer_is_read_with_its_follow_ups(model_of: Callable[..., Any]) -> N
         ({"answer": "A", "score": 250, "follow_ups": []}, "A", 100, (), False),
         ({"answer": "A", "score": 60}, "A", 60, (), False),
         ({"answer": "A", "score": 60, "follow_ups": None}, "A", 60, (), False),
-        ({"answer": "A", "score": 60, "follow_ups": "Who  built\nit?"}, "A", 60, ("Who built it?",), False),
+        ({"answer": "A", "score": 60, "follow_ups": ["Who  built\nit?"]}, "A", 60, ("Who built it?",), False),
         (
             {
                 "intermediate_answer": "A",
@@ -148,7 +148,7 @@ def test_a_primer_is_read_with_its_follow_ups(model_of: Callable[..., Any]) -> N
             ("Q?", "R?"),
             False,
         ),
-        ({"answer": "A", "score": 60, "Follow-Ups": ["Q?", 3, " ", None]}, "A", 60, ("Q?",), False),
+        ({"answer": "A", "score": 60, "Follow-Ups": ["Q?", " ", "..."]}, "A", 60, ("Q?",), False),
         ({"answer": "", "score": 0, "follow_ups": ["Q?"]}, "", 0, ("Q?",), False),
         ({"answer": "", "score": 90, "follow_ups": ["Q?"]}, "", 0, ("Q?",), False),
         ({"answer": "", "score": 0}, "", 0, (), False),

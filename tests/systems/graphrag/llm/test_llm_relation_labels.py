@@ -39,8 +39,8 @@ FOUND = {
 DECIDING = ("messages", "response_format", "logit_bias", "temperature")
 #: Hashes of the conversations without labels: the settings of labels leave them, and cached replies, as they are.
 BEFORE = {
-    ("json_schema", False): "7532eda0ecd86afb",
-    ("json_schema", True): "3f440cb3bda2d3be",
+    ("json_schema", False): "6dd88327f0b4f1b9",
+    ("json_schema", True): "3166651216bce4e5",
     ("tuples", False): "27dbc6b94f8e2434",
     ("tuples", True): "f5adbf1568526215",
 }
