@@ -1,6 +1,6 @@
 """Implementations of LEGO-GraphRAG's tasks by a language model."""
 
-from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
+from graphrag_dagster.kernel.models.chat.yes_no import forced_tokens
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego import tasks
@@ -12,7 +12,7 @@ from graphrag_dagster.systems.lego.settings import PathSettings
 def path_selector(session: TaskProvider) -> LlmPathSelector:
     """Who selects nodes, relations, triples and paths; a model of the role ``select``."""
     own, chat = session.settings.section(PathSettings), session.chat(tasks.PATH_SELECTOR)
-    forced = first_tokens(encoding_of_model(chat.name)) if session.settings.model.logit_bias else ()
+    forced = forced_tokens(chat.name) if session.settings.model.logit_bias else ()
     return LlmPathSelector(
         chat,
         prompts,
