@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -39,17 +38,6 @@ class Prompt:
                 f"for {sorted(values)}"
             )
         return _PLACEHOLDER.sub(lambda match: values[match[1]], self.text)
-
-
-class PromptSource(Protocol):
-    """A source of prompts."""
-
-    def load(self, name: str) -> Prompt:
-        """Return the prompt of that name.
-
-        Raises:
-            KeyError: there is none.
-        """
 
 
 #: Names of the delimiters: ``<source_text>`` … ``</source_text>``.

@@ -10,7 +10,8 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.coterag.tasks import CommunitySummariser, CommunitySummary, SummaryRequest
 from graphrag_dagster.systems.graphrag.api import WorkedExample
@@ -44,14 +45,13 @@ class LlmCommunitySummariser(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         fallback: CommunitySummariser,
         context_tokens: int = 32_000,
         exact_names: int = 20,
         max_output_tokens: int = 1500,
     ) -> None:
-        super().__init__(model, prompts, max_output_tokens)
+        super().__init__(model, max_output_tokens)
         self._system = prompts.load("coterag_summary_system").render()
         self._user = prompts.load("coterag_summary_user")
         self._example = WorkedExample.of(self._system)

@@ -21,8 +21,9 @@ from graphrag_dagster.kernel.tasks.answering_ports import (
     Rating,
 )
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import canonical_citations
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import read_score
 
 
@@ -40,8 +41,8 @@ class ExplorationShape(Shape):
 class LlmExplorer(Asker):
     """Asks a model for intermediate answers with follow-up questions."""
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, max_tokens)
         self._primer_system = prompts.load("drift_primer_system")
         self._primer_user = prompts.load("drift_primer_user")
         self._step_system = prompts.load("drift_step_system")
@@ -132,8 +133,8 @@ class LlmReportRater(Asker):
         max_tokens: longest reply; more where a batch has so many reports that their ratings need it.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 1000) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("rate_reports_system").render()
         self._user = prompts.load("rate_reports_user")
 

@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.kernel.tasks.name_judging_ports import NamePair, Ruling
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.numbered_batches import (
     NumberedAsker,
     WordOn,
@@ -145,10 +145,8 @@ class LlmSupportJudge(NumberedAsker[Cited, Verdict]):
     shape = SupportShape
     words = _SUPPORT_WORDS
 
-    def __init__(
-        self, model: ChatModel, prompts: PromptSource, *, fallback: SupportJudge, max_tokens: int = 1000
-    ) -> None:
-        super().__init__(model, prompts, max_tokens=max_tokens)
+    def __init__(self, model: ChatModel, *, fallback: SupportJudge, max_tokens: int = 1000) -> None:
+        super().__init__(model, max_tokens=max_tokens)
         self._fallback = fallback
 
     def judge(self, statements: Sequence[Cited]) -> Judged:

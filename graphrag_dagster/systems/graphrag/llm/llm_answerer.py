@@ -17,6 +17,7 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, UsableReply, ask
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.answer_form import AnswerForm
 from graphrag_dagster.kernel.text.citations import (
     ContextKind,
@@ -27,7 +28,6 @@ from graphrag_dagster.kernel.text.citations import (
 )
 from graphrag_dagster.kernel.text.prompt_templates import (
     Prompt,
-    PromptSource,
     Turn,
     enclose,
     enclosed_conversation,
@@ -129,7 +129,6 @@ class LlmAnswerer(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         replies: Replies = "json_schema",
         unit: Unit = "answer",
@@ -138,7 +137,7 @@ class LlmAnswerer(Asker):
         form: AnswerForm | None = None,
         listen: Listener | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_reduce_tokens)
+        super().__init__(model, max_reduce_tokens)
         self._unit = unit
         self._tagged = replies == "tuples" and unit == "answer"
         self._max_map_tokens = max_map_tokens

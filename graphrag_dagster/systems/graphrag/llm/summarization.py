@@ -24,8 +24,9 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     ReportWriter,
     WrittenReport,
 )
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import canonical_citations, parse_citations
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 
 #: Length of a merged description that is asked for.
@@ -70,13 +71,12 @@ class LlmDescriptionMerger(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         merge_above_tokens: int = 0,
         max_input_tokens: int = 4000,
         max_output_tokens: int = 1500,
     ) -> None:
-        super().__init__(model, prompts, max_output_tokens)
+        super().__init__(model, max_output_tokens)
         self._system = prompts.load("summarize_descriptions_system").render(max_words=str(_MOST_WORDS))
         self._user = prompts.load("summarize_descriptions_user")
         self._above = merge_above_tokens
@@ -225,13 +225,12 @@ class LlmReportWriter(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         fallback: ReportWriter,
         profile: Literal["default", "paper"] = "default",
         max_output_tokens: int = 2000,
     ) -> None:
-        super().__init__(model, prompts, max_output_tokens)
+        super().__init__(model, max_output_tokens)
         name = "community_report_paper_system" if profile == "paper" else "community_report_system"
         self._system = prompts.load(name).render()
         self._user = prompts.load("community_report_user")

@@ -22,7 +22,7 @@ STATEMENTS = (
 
 
 def judged(model: Any, *statements: Cited) -> Judged:
-    return Support(judge=LlmSupportJudge(model, prompts, fallback=JudgeByWords())).judged(statements)
+    return Support(judge=LlmSupportJudge(model, fallback=JudgeByWords())).judged(statements)
 
 
 def records(*verdicts: Any) -> str:
