@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
@@ -27,17 +27,6 @@ _LONGEST_NAME, _LONGEST_REASON = 200, 300
 
 #: What a verdict on a pair may be.
 Word: TypeAlias = Literal["same", "different", "unsure"]
-_WORDS: Mapping[str, Word] = MappingProxyType(
-    {
-        **dict.fromkeys(("same", "the same", "same entity", "yes", "true", "identical"), "same"),
-        **dict.fromkeys(
-            ("different", "not the same", "distinct", "different entities", "no", "false"), "different"
-        ),
-        **dict.fromkeys(
-            ("unsure", "not sure", "uncertain", "unclear", "unknown", "cannot tell", "idk"), "unsure"
-        ),
-    }
-)
 
 
 class _NameVerdictShape(Shape):
@@ -58,7 +47,7 @@ class LlmNameJudge(NumberedAsker[NamePair, Word]):
 
     task = "judge_names"
     shape = NameVerdictsShape
-    words = _WORDS
+    words: Mapping[str, Word] = MappingProxyType({word: word for word in get_args(Word)})
 
     def judge(self, pairs: Sequence[NamePair]) -> list[Ruling]:
         """Return one ruling for each pair, many calls at a time; unsure where no usable reply came.
@@ -112,13 +101,6 @@ def _line(text: str) -> str:
 
 #: Most statements in a call, and most characters of them with their words.
 _STATEMENTS, _CHARACTERS = 10, 12_000
-_SUPPORT_WORDS: Mapping[str, Verdict] = MappingProxyType(
-    {
-        **dict.fromkeys(("yes", "true", "supported", "fully", "fully supported"), "supported"),
-        **dict.fromkeys(("partly", "partially", "partial", "partly supported"), "partly"),
-        **dict.fromkeys(("no", "false", "not", "not supported", "unsupported", "contradicted"), "not"),
-    }
-)
 
 
 class _SupportVerdictShape(Shape):
@@ -143,7 +125,7 @@ class LlmSupportJudge(NumberedAsker[Cited, Verdict]):
 
     task = "judge_support"
     shape = SupportShape
-    words = _SUPPORT_WORDS
+    words: Mapping[str, Verdict] = MappingProxyType({"yes": "supported", "partly": "partly", "no": "not"})
 
     def __init__(self, model: ChatModel, *, fallback: SupportJudge, max_tokens: int = 1000) -> None:
         super().__init__(model, max_tokens=max_tokens)

