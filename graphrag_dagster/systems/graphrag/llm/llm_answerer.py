@@ -107,10 +107,15 @@ class PointsShape(Shape):
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """A text with the score as it came."""
+    """A text with its score as it came."""
 
     text: str
-    score: Any
+    given: Any
+
+    @property
+    def score(self) -> int | None:
+        """The score, 0–100; None where what came holds no number."""
+        return read_score(self.given)
 
 
 class LlmAnswerer(Asker):
@@ -273,24 +278,21 @@ class LlmAnswerer(Asker):
             return [_Scored(one.description.strip(), one.score) for one in points.points], repaired
         given, repaired = read_typed(text, AnswerShape)
         answer = _Scored(given.answer.strip(), given.score)
-        if not answer.text and read_score(answer.score) != 0:
+        if not answer.text and answer.score != 0:
             raise NotUsable("the answer is empty")
         return [answer], repaired
 
     def _partial(
         self, asked: UsableReply[list[_Scored]], kind: ContextKind, known: Sequence[int]
     ) -> PartialAnswer:
-        scored = [(read_score(part.score), part.text) for part in asked.value]
-        odd = [part.score for part in asked.value if read_score(part.score) is None]
-        problem = f"no number in the score {str(odd[0])[:40]!r}" if odd else asked.lacking
-        best = max((score for score, _ in scored if score), default=None if odd else 0)
+        odd = next((part for part in asked.value if part.score is None), None)
+        problem = f"no number in the score {str(odd.given)[:40]!r}" if odd else asked.lacking
+        best = max((part.score for part in asked.value if part.score), default=None if odd else 0)
+        text = asked.value[0].text if asked.value else ""
         if self._unit == "points":
-            useful = sorted(
-                (one for one in scored if (one[0] if best else one[0] is None)), key=_descending_score
-            )
-            text = "\n".join(f"- {point}" for _, point in useful)
-        else:
-            text = scored[0][1]
+            useful = [part for part in asked.value if (part.score if best else part.score is None)]
+            useful.sort(key=lambda part: -(part.score or 0))
+            text = "\n".join(f"- {part.text}" for part in useful)
         text = canonical_citations(text).strip()
         cited = {citation.id for citation in parse_citations(text) if citation.kind == kind}
         units = tuple(sorted(cited.intersection(known)))
@@ -303,10 +305,6 @@ class LlmAnswerer(Asker):
             kind=kind,
             general_knowledge=self._knows,
         )
-
-
-def _descending_score(scored: tuple[int | None, str]) -> int:
-    return -(scored[0] or 0)
 
 
 def _read_text(text: str) -> tuple[str, bool]:
