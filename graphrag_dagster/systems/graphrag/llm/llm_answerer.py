@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 from graphrag_dagster.errors import EngineError
@@ -34,25 +33,16 @@ from graphrag_dagster.kernel.text.prompt_templates import (
 )
 from graphrag_dagster.systems.graphrag.llm.gleaning import Replies
 
-_REPORTS = MappingProxyType(
-    {
-        "row": "report",
-        "Row": "Report",
-        "rows": "reports",
-        "Rows": "Reports",
-        "whole": "the reports on a large collection of texts",
-    }
-)
+
+def _words_for(row: str, whole: str) -> Mapping[str, str]:
+    """What the prompts call the rows that they show."""
+    title = row.title()
+    return {"row": row, "Row": title, "rows": f"{row}s", "Rows": f"{title}s", "whole": whole}
+
+
+_REPORTS = _words_for("report", "the reports on a large collection of texts")
 #: What conditions without a graph say in place of reports (paper, Appendix E.4).
-_SOURCES = MappingProxyType(
-    {
-        "row": "source",
-        "Row": "Source",
-        "rows": "sources",
-        "Rows": "Sources",
-        "whole": "the sources, which are passages of a large collection of texts",
-    }
-)
+_SOURCES = _words_for("source", "the sources, which are passages of a large collection of texts")
 
 
 def _words(sources: bool) -> Mapping[str, str]:
