@@ -82,6 +82,11 @@ def enclose(tag: str, text: str) -> str:
     return f"<{tag}>\n{escape(text)}\n</{tag}>"
 
 
+def one_line(text: str) -> str:
+    """Return data on one line, so that nothing in it can pass for another entry of a list."""
+    return " ".join(text.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A question of a conversation and its answer."""

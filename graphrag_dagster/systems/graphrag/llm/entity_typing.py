@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReques
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
-from graphrag_dagster.kernel.text.prompt_templates import enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.systems.graphrag.llm.numbered_batches import (
     NumberedAsker,
     batches_that_fit,
@@ -81,8 +81,8 @@ class LlmEntityTyper(NumberedAsker[_Name, str]):
         lines: list[str] = []
         for number, one in enumerate(items, start=1):
             if number == 1 or one.unit != items[number - 2].unit:
-                lines.append(f"Text: {_line(one.unit.text)}")
-            lines.append(f"{number}. {_line(one.name)[:_LONGEST_NAME]}")
+                lines.append(f"Text: {one_line(one.unit.text)}")
+            lines.append(f"{number}. {one_line(one.name)[:_LONGEST_NAME]}")
         return {
             "labels": enclose("entity_types", "\n".join(self._labels)),
             "names": enclose("material", "\n".join(lines)),
@@ -114,7 +114,3 @@ def _fits(batch: Sequence[Untyped]) -> bool:
 def _ends(batch: Sequence[Untyped]) -> bool:
     enough = sum(len(part.names) for part in batch) >= _FEWEST
     return enough and ends_batch(batch[-1].unit.text, _ENDS)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.kernel.tasks.name_judging_ports import NamePair, Ruling
-from graphrag_dagster.kernel.text.prompt_templates import enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.systems.graphrag.llm.numbered_batches import (
     NumberedAsker,
     WordOn,
@@ -90,13 +90,9 @@ def _entry(number: int, pair: NamePair) -> Iterable[str]:
     """A pair and its sentences, each on one line, so that none can pass for another."""
     yield f"{number}. Two names of {'one document' if pair.document else 'different documents'}"
     for letter, of in (("A", pair.one), ("B", pair.other)):
-        name = _line(of.name)
-        yield f"{number}. {letter}: {name[:_LONGEST_NAME]} ({_line(of.type)[:_LONGEST_NAME]})"
-        yield from (f"{number}. {letter} occurs in: {_line(sentence)}" for sentence in of.sentences)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+        name = one_line(of.name)
+        yield f"{number}. {letter}: {name[:_LONGEST_NAME]} ({one_line(of.type)[:_LONGEST_NAME]})"
+        yield from (f"{number}. {letter} occurs in: {one_line(sentence)}" for sentence in of.sentences)
 
 
 #: Most statements in a call, and most characters of them with their words.
@@ -159,4 +155,4 @@ def _fits(statements: Sequence[Cited]) -> bool:
 def _statement_entry(number: int, cited: Cited) -> str:
     """A statement and its words, each on one line, so that none can pass for another."""
     lines = (f"{number}. Statement: {cited.statement}", *(f"{number}. Passage: {one}" for one in cited.words))
-    return "\n".join(" ".join(line.split()) for line in lines)
+    return "\n".join(map(one_line, lines))

@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.tasks.task_ports import (
 )
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import canonical_citations, parse_citations
-from graphrag_dagster.kernel.text.prompt_templates import enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 
 #: Length of a merged description that is asked for.
@@ -152,7 +152,7 @@ class LlmDescriptionMerger(Asker):
         return batches
 
     def _request(self, names: Sequence[str], descriptions: Sequence[str]) -> ChatRequest:
-        listed = "\n".join(f"- {' '.join(text.split())}" for text in descriptions)
+        listed = "\n".join(f"- {one_line(text)}" for text in descriptions)
         user = self._user.render(
             element=enclose("element", " / ".join(names)), descriptions=enclose("descriptions", listed)
         )

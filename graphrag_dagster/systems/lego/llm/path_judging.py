@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, meaning_of, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
 from graphrag_dagster.kernel.text import prompts
-from graphrag_dagster.kernel.text.prompt_templates import enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
 
 Word = Literal["yes", "no"]
@@ -74,7 +74,7 @@ class LlmPathJudge(Asker):
 
     def request(self, given: GivenAnswer) -> ChatRequest:
         """Return the request about an answer."""
-        gold = "\n".join(f"- {' '.join(one.split())}" for one in given.gold)
+        gold = "\n".join(f"- {one_line(one)}" for one in given.gold)
         user = self._user.render(
             question=enclose("question", given.question),
             gold=enclose("material", gold),
