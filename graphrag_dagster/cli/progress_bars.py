@@ -126,7 +126,7 @@ class ShownProgress(Listener):
         if calls.oldest is None or (waits := time.monotonic() - calls.oldest.begun) < _PATIENT:
             return None
         running = next(((name, stage) for name, stage in self._stages.items() if stage.total), None)
-        what = calls.oldest.description
+        what = calls.oldest.task.replace("_", " ")
         if running and what and calls.oldest.task != "probe":
             what = f"{running[0].lower()} ({running[1].count})"
         queue = f", {calls.waiting:,} not yet sent" if calls.waiting else ""

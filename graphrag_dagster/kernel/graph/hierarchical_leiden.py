@@ -173,25 +173,16 @@ def _unused_id(name: str, taken: set[str]) -> str:
 
 
 def hierarchical_communities(
-    edges: pl.DataFrame,
-    *,
-    profile: Profile = "default",
-    max_cluster_size: int = 10,
-    seed: int = 0xDEADBEEF,
-    resolution: float = 1.0,
-    randomness: float = 0.001,
+    edges: pl.DataFrame, options: LeidenOptions | None = None, *, profile: Profile = "default"
 ) -> Hierarchy:
     """Cluster a graph level by level with modularity Leiden.
 
     Args:
         edges: ``source``, ``target`` (node ids), ``weight`` (≥ 0). Duplicate and reversed edges are summed,
             self-loops dropped; the order of rows and end points does not matter.
+        options: how Leiden runs; default: those of :class:`.LeidenOptions`.
         profile: ``default`` clusters every component, ``paper`` only the largest (of equals the one with the
             smallest id). Nodes without an edge are in no community.
-        max_cluster_size: see :class:`.LeidenOptions`, also for the other arguments.
-        seed: random seed.
-        resolution: resolution of the modularity.
-        randomness: randomness of the refinement.
 
     Returns:
         Frames with the columns of the tables ``graph.communities`` and ``graph.community_members``. A
@@ -206,8 +197,7 @@ def hierarchical_communities(
     part = clustered_part(graph, profile)
     if not len(part.low):
         return empty_hierarchy()
-    options = LeidenOptions(max_cluster_size, seed, resolution, randomness)
-    return as_hierarchy(graph, run_native_leiden(part, options))
+    return as_hierarchy(graph, run_native_leiden(part, options or LeidenOptions()))
 
 
 _SMALLEST_DEEPEST = 3
