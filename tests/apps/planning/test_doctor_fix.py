@@ -86,7 +86,8 @@ def test_a_server_that_is_not_there_is_told_with_its_port() -> None:
         with pytest.raises(Unusable) as caught:
             run_one(first_contact(model))
     [finding] = caught.value.findings
-    assert f"nothing listens on port {unused} of this machine; start the server" in finding.consequence
+    assert f"cannot reach {url}" in finding.found
+    assert "set model.base_url" in finding.found
 
 
 def test_a_server_that_loads_is_not_waited_for_by_the_doctor(
@@ -98,7 +99,7 @@ def test_a_server_that_loads_is_not_waited_for_by_the_doctor(
         assert show(doctor("letters"), as_json=True) == 1
     [first, *_] = json.loads(capsys.readouterr().out)["findings"]
     assert "Loading model" in first["found"]
-    assert "run doctor again" in first["consequence"]
+    assert "run again when it is less busy" in first["found"]
 
 
 @pytest.mark.parametrize(
