@@ -27,7 +27,7 @@ from graphrag_dagster.kernel.catalogue.registry import (
     tasks,
     tasks_of,
 )
-from graphrag_dagster.kernel.catalogue.search_methods import BASELINE, SearchMethod
+from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
 from graphrag_dagster.kernel.catalogue.system import KINDS
 from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE, pattern_below
@@ -247,11 +247,6 @@ class CorpusSettings(Section):
                     f"{lacking} does not use one; set {lacking}.engine: llm, or remove {method.name}"
                 )
         return None
-
-    def answers_by(self, method: SearchMethod) -> bool:
-        """Whether a search method can answer: its tables are made and its tasks have a capable engine."""
-        is_made = not method.needs or self.makes(method.needs)
-        return is_made and not (method.needs_model and self.section_without_engine(method.tasks))
 
     def section_without_engine(self, names: Iterable[str]) -> str | None:
         """Return the section of the first task that its engine does not support; None if all are
