@@ -144,7 +144,7 @@ def pending_summary(running: Iterable[Task] = ()) -> str | None:
     if calls.oldest is None or (waits := time.monotonic() - calls.oldest.begun) < _PATIENT:
         return None
     stage = next((one for one in running if one.total), None)
-    what = calls.oldest.description
+    what = calls.oldest.task.replace("_", " ")
     if stage and what and calls.oldest.task != "probe":
         what = f"{stage.description.lower()} ({_count(stage)})"
     queue = f", {calls.waiting:,} not yet sent" if calls.waiting else ""

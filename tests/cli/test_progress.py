@@ -73,8 +73,8 @@ def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: ShownPr
 @pytest.mark.parametrize(
     ("whom", "task", "told"),
     [
-        ("model m", "probe", "waiting for model m: a test question; "),
-        ("model m", "global_reduce", "waiting for model m: the answer; "),
+        ("model m", "probe", "waiting for model m: probe; "),
+        ("model m", "global_reduce", "waiting for model m: global reduce; "),
         ("list of models", "", "waiting for list of models; "),
     ],
 )

@@ -1,9 +1,9 @@
 """``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -31,7 +31,7 @@ from graphrag_dagster.cli.run_summary import (
 )
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.common.state_comparison import PLACE, DocumentChanges, compare_documents
+from graphrag_dagster.kernel.common.state_comparison import PLACE, compare_documents
 from graphrag_dagster.kernel.documents.documents import unread_files
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.corpus_deletion import withdraw
@@ -245,10 +245,10 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
     return Result(facts, shown(), [*missing, *retry], INCOMPLETE if missing else 0)
 
 
-def _changes(changed: DocumentChanges) -> str:
-    counts = {name: count for name, count in asdict(changed).items() if count}
+def _changes(changed: Mapping[str, int]) -> str:
+    counts = {name: count for name, count in changed.items() if count}
     if set(counts) <= {"unchanged"}:
-        return f"{plural(changed.unchanged, 'document')}, none of them changed"
+        return f"{plural(changed['unchanged'], 'document')}, none of them changed"
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 

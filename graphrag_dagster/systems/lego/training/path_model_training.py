@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphrag_dagster.errors import ExportError, SettingsError
-from graphrag_dagster.kernel.common.atomic_files import write_atomically
+from graphrag_dagster.kernel.common.atomic_files import replacing
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
@@ -185,7 +185,9 @@ class PathTraining:
                 "to paths.questions, or draw more of them"
             )
         try:
-            write_atomically(file, "".join(f"{line}\n" for line in lines).encode())
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file) as stream:
+                stream.writelines(f"{line}\n" for line in lines)
         except OSError as error:
             raise ExportError(f"{file} cannot be written: {error.strerror or error}") from error
         none = sum(1 for one in examples if len(one.candidates) and not one.gold)
