@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.batch_api import FINAL, BatchApi, LineResult, RemoteBatch, read_result
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
+from graphrag_dagster.kernel.models.cache.cache_schema import rows_of_keys
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
@@ -147,11 +147,11 @@ class BatchStore:
 
     def settled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the requests that have a result."""
-        return {key for key, _ in self._lines(keys, _SETTLED)}
+        return set(self._lines(keys, _SETTLED))
 
     def keys_in_progress(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the requests that are in an open batch, and its id."""
-        return dict(self._lines(keys, f"not {_SETTLED} and closed is null"))
+        return self._lines(keys, f"not {_SETTLED} and closed is null")
 
     def complaint(self, corpus: str, asset: str) -> RequestBatch | None:
         """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
@@ -199,14 +199,10 @@ class BatchStore:
             found[corpus] = (*found.get(corpus, ()), batch)
         return found
 
-    def _lines(self, keys: Sequence[bytes], chosen: str) -> Iterator[tuple[bytes, str]]:
-        for some, marks in in_slices(keys):
-            query = (
-                "select key, batch from batch_lines join batches on batch = id "
-                f"where key in ({marks}) and {chosen}"
-            )
-            with self._database.reading() as connection:
-                yield from connection.execute(query, some).fetchall()
+    def _lines(self, keys: Sequence[bytes], chosen: str) -> dict[bytes, str]:
+        query = f"select key, batch from batch_lines join batches on batch = id where {chosen}"
+        with self._database.reading() as connection:
+            return dict(rows_of_keys(connection, f"{query} and key in ({{keys}})", keys))
 
 
 #: Gives the settings of the models of a corpus.

@@ -132,7 +132,8 @@ class Database:
         """Close the connection."""
         self.end()
         self._writer.shutdown()
-        self.backend.close()
+        with self._lock:
+            self.backend.close()
 
 
 def _backend(place: str) -> Backend:

@@ -95,11 +95,17 @@ def check_format(shown: str, version: int | None, *, made_by_others: bool) -> No
 _AT_ONCE = 500
 
 
-def in_slices(keys: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], str]]:
-    """Yield keys, as many as one statement takes, with their placeholders: ``?,?,?``."""
+def rows_of_keys(connection: Any, query: str, keys: Sequence[bytes]) -> Iterator[Any]:
+    """Yield what a query tells of keys, of some at a time.
+
+    Args:
+        connection: of the database.
+        query: with ``{keys}`` where the placeholders of the keys stand.
+        keys: all there are.
+    """
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
-        yield some, ",".join("?" * len(some))
+        yield from connection.execute(query.format(keys=",".join("?" * len(some))), some)
 
 
 class Backend(Protocol):

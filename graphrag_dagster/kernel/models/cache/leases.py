@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
+from graphrag_dagster.kernel.models.cache.cache_schema import rows_of_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ _CLEARED = 3600.0
 #: Seconds between two looks at what others ask for, or whether a database is back: more each time.
 _SOON, _LATE, _LONGER = 0.02, 1.0, 1.5
 #: What may be there of a key.
-_THERE = "select key from replies where key in ({0}) union all select key from vectors where key in ({0})"
+_THERE = tuple(f"select key from {table} where key in ({{keys}})" for table in ("replies", "vectors"))
 _jitter = random.SystemRandom()
 
 
@@ -121,17 +121,15 @@ class Leases:
         return taken
 
     def _take(self, connection: Any, keys: Sequence[bytes]) -> list[bool | None]:
-        there, mine = set[bytes](), set[bytes]()
         now, free = self._database.backend.now, self._database.backend.dead_before(LIFE)
-        for some, marks in in_slices(list(dict.fromkeys(keys))):
-            there.update(key for (key,) in connection.execute(_THERE.format(marks), (*some, *some)))
-            connection.executemany(
-                f"insert into held_keys values (?, ?, {now}) on conflict (key) do update set "
-                f"holder = excluded.holder, renewed = excluded.renewed where held_keys.renewed < {free}",
-                [(key, self._holder) for key in some if key not in there],
-            )
-            query = f"select key from held_keys where holder = ? and key in ({marks})"
-            mine.update(key for (key,) in connection.execute(query, (self._holder, *some)))
+        there = {key for query in _THERE for (key,) in rows_of_keys(connection, query, keys)}
+        connection.executemany(
+            f"insert into held_keys values (?, ?, {now}) on conflict (key) do update set "
+            f"holder = excluded.holder, renewed = excluded.renewed where held_keys.renewed < {free}",
+            [(key, self._holder) for key in keys if key not in there],
+        )
+        query = f"select key from held_keys where holder = '{self._holder}' and key in ({{keys}})"
+        mine = {key for (key,) in rows_of_keys(connection, query, keys)}
         return [False if key in there else key in mine or None for key in keys]
 
     def _renew(self) -> None:
