@@ -1,7 +1,7 @@
 """An embedder with an LLM cache: no text is embedded twice, and every request is accounted for."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,38 +66,41 @@ class CachedEmbedder:
             EndpointError: the endpoint cannot be used, or its vectors differ in number.
             VectorLengthError: its vectors are of another length than cached ones.
         """
+        keys = {text: self._key(text) for text in texts if text.strip()}
         vectors: dict[str, NDArray[np.float32]] = {}
-        missing, pauses = list(dict.fromkeys(text for text in texts if text.strip())), pauses_of_waiting()
-        made = np.empty((0, 0), np.float32)
-        while True:
-            keys = {text: self._key(text) for text in missing}
-            known = self._account.replies.vectors(list(keys.values()), self._account.user)
+        pauses = pauses_of_waiting()
+        while missing := [text for text in keys if text not in vectors]:
+            known = self._account.replies.vectors([keys[text] for text in missing], self._account.user)
             if cached := known.keys() - self._asked:
                 self._account.book("embed", self._model, ModelUse(cached=len(cached)))
-            vectors.update((text, known[key]) for text, key in keys.items() if key in known)
-            keys = {text: key for text, key in keys.items() if key not in known}
-            mine = run_one(self._leases.take_some(list(keys.values())))
-            missing = [text for text, key in keys.items() if key not in mine]
-            if mine or not (vectors or missing or made.size):
-                made = self._embed(keys, mine)
-                vectors.update(zip((text for text in keys if keys[text] in mine), made, strict=False))
-            if not missing:
-                break
-            # What another process asks for; a caller of this waits anyway.
-            time.sleep(next(pauses))
-        dimension = made.shape[1] or len(next(iter(vectors.values()), ()))
-        self._check(dimension, vectors.values())
+            vectors.update((text, known[keys[text]]) for text in missing if keys[text] in known)
+            unknown = [text for text in missing if text not in vectors]
+            mine = run_one(self._leases.take_some([keys[text] for text in unknown]))
+            if asked := [text for text in unknown if keys[text] in mine]:
+                vectors.update(zip(asked, self._embed(asked, mine), strict=True))
+            elif unknown:
+                # What another process asks for; a caller of this waits anyway.
+                time.sleep(next(pauses))
+        return self._matrix(texts, vectors)
+
+    def _matrix(
+        self, texts: Sequence[str], vectors: Mapping[str, NDArray[np.float32]]
+    ) -> NDArray[np.float32]:
+        # Cached ones come first.
+        dimension, *others = dict.fromkeys(map(len, vectors.values())) or [self._embed([], ()).shape[1]]
+        if others:
+            raise VectorLengthError(others[0], dimension, self._model)
         matrix = np.zeros((len(texts), dimension), dtype=np.float32)
         for place, text in enumerate(texts):
             if text.strip():
                 matrix[place] = vectors[text]
         return matrix
 
-    def _embed(self, keys: Mapping[str, bytes], mine: Collection[bytes]) -> NDArray[np.float32]:
-        """Ask for the vectors of the texts whose leases are taken, and give these back."""
+    def _embed(self, texts: Sequence[str], mine: Collection[bytes]) -> NDArray[np.float32]:
+        """Ask for the vectors of texts whose leases are taken, and give these back."""
         before = self._embedder.capabilities
         try:
-            made = self._embedder.embed([text for text, key in keys.items() if key in mine])
+            made = self._embedder.embed(texts)
         finally:
             self._leases.leave_now(mine)
         if (found := self._embedder.capabilities) != before:
@@ -111,11 +114,6 @@ class CachedEmbedder:
             kept := self._store.get(connection.shown_url, self._model)
         ):
             set_capabilities(connection.url, self._model, kept)
-
-    def _check(self, dimension: int, known: Iterable[NDArray[np.float32]]) -> None:
-        other = next((len(vector) for vector in known if len(vector) != dimension), None)
-        if other is not None:
-            raise VectorLengthError(dimension, other, self._model)
 
     def _key(self, text: str) -> bytes:
         return vector_key(self._model, self._namespace, text)
