@@ -66,12 +66,11 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens; ``source`` says where they are from."""
+    """US dollars per million tokens."""
 
     input: float
     output: float
     cached_input: float
-    source: str
 
     def of(self, input_tokens: int, output_tokens: int, cached_input_tokens: int = 0) -> float:
         """Return the US dollars of a call; the cached tokens are part of the input tokens."""
@@ -81,7 +80,7 @@ class Price:
 
     def times(self, factor: float) -> Price:
         """Return the price at a discount, such as that of a batch."""
-        return Price(self.input * factor, self.output * factor, self.cached_input * factor, self.source)
+        return Price(self.input * factor, self.output * factor, self.cached_input * factor)
 
 
 @cache
@@ -97,7 +96,7 @@ def listed_price(model: str, url: str) -> Price | None:
         return None
     output = _price_from_list(model, url, input_tokens=0, output_tokens=_MILLION)
     cached = _price_from_list(model, url, input_tokens=_MILLION, cache_read_tokens=_MILLION, output_tokens=0)
-    return Price(fresh, output or 0.0, fresh if cached is None else cached, "genai-prices")
+    return Price(fresh, output or 0.0, fresh if cached is None else cached)
 
 
 def _price_from_list(model: str, url: str, **tokens: int) -> float | None:

@@ -121,13 +121,13 @@ def test_who_is_cancelled_while_waiting_takes_no_room(memory: Any) -> None:
 def test_assets_of_one_process_share_the_limit_of_their_run(memory: Any) -> None:
     async def made() -> None:
         budget = Budget(max_tokens=100)
-        one, two = (memory.account(asset=asset, budget=budget).spending for asset in "ab")
+        one, two = (memory.account(asset=asset, budget=budget) for asset in "ab")
         worst = Amount(80)
         await one.reserve(worst)
         waiting = asyncio.ensure_future(two.reserve(Amount(60)))
         await asyncio.sleep(0.01)
         assert not waiting.done()
-        one.settle(worst)
+        one.release(worst)
         await asyncio.wait_for(waiting, 5)
 
     asyncio.run(made())
@@ -137,9 +137,9 @@ def test_what_other_processes_have_spent_counts(memory: Any, memory_at: Callable
     other = memory_at(memory.database.place)
     other.account().book("hello", "m", ModelUse(calls=1, input_tokens=90))
     assert other.used().calls == 1
-    spending = memory.account(budget=Budget(max_tokens=100)).spending
+    account = memory.account(budget=Budget(max_tokens=100))
     with pytest.raises(BudgetExhausted, match="spent 90 of 100 tokens"):
-        run_one(spending.reserve(Amount(20)))
+        run_one(account.reserve(Amount(20)))
 
 
 def test_the_error_says_what_was_spent(memory: Any) -> None:
