@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from graphrag_dagster.kernel.models.model_costs import (
 from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     import polars as pl
 
@@ -198,6 +199,30 @@ class CostMeter:
                 f"the price of {model} is not known, so a limit on money cannot be enforced: set "
                 "model.prices in corpus.yaml, or limit tokens instead"
             )
+
+    @asynccontextmanager
+    async def paying(
+        self, input_tokens: int, output_tokens: int, tries: Tries
+    ) -> AsyncIterator[list[ModelUse]]:
+        """Reserve what a call may cost, and book what it has cost, however it ends.
+
+        Args:
+            input_tokens: at most.
+            output_tokens: at most.
+            tries: kept up while the call goes on.
+
+        Yields:
+            A list that takes the use of the call, once it is answered.
+        """
+        worst = await self.reserve(input_tokens, output_tokens)
+        used: list[ModelUse] = []
+        try:
+            yield used
+        except BaseException as error:
+            used.append(usage_of_lost_call(tries, error))
+            raise
+        finally:
+            self.settle(worst, tries.task, sum(used, ModelUse()))
 
     async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:
         """Reserve what a call may cost at most; see :meth:`.UsageAccount.reserve`."""
