@@ -56,26 +56,17 @@ class BatchSender:
         settings: the model and its endpoint.
         user: whose batches these are.
         database: where batches and their answers are kept.
-        quiet: seconds without a new request after which what is there is submitted; default:
-            ``QUIET_SECONDS``.
         first_wait: seconds before the first retry of a call of the Batch API.
     """
 
     def __init__(
-        self,
-        settings: ModelSettings,
-        user: User,
-        database: Database,
-        *,
-        quiet: float | None = None,
-        first_wait: float = 0.5,
+        self, settings: ModelSettings, user: User, database: Database, *, first_wait: float = 0.5
     ) -> None:
         self.settings = settings
         self._user = user
         self._store = BatchStore(database)
         self._known = CapabilityStore(database)
         self._api = BatchApi(settings, first_wait)
-        self._quiet = QUIET_SECONDS if quiet is None else quiet
         self._waiting: dict[asyncio.Future[BatchLine], tuple[bytes, ChatRequest]] = {}
         self._arrived = 0
         self._turns: asyncio.Task[None] | None = None
@@ -131,7 +122,7 @@ class BatchSender:
         try:
             while self._waiting_requests():
                 before = self._arrived
-                await asyncio.sleep(self._quiet)
+                await asyncio.sleep(QUIET_SECONDS)
                 if self._arrived == before:
                     await self._decide()
         except Exception as error:

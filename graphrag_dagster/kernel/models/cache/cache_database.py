@@ -44,7 +44,13 @@ class Database:
     def __init__(self, place: Path | str) -> None:
         self.place = str(place)
         self._lock = threading.RLock()
-        self.backend = _backend(self.place)
+        self.backend: Backend
+        if is_postgres(self.place):
+            from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
+
+            self.backend = PostgresBackend(self.place)
+        else:
+            self.backend = SqliteBackend(Path(self.place))
         self.leases = Leases(self)
         self.in_flight: defaultdict[tuple[str, str], list[Amount]] = defaultdict(list)
         self.reserving = asyncio.Lock()
@@ -53,7 +59,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
-        """Read what was written, also by :meth:`write_soon`.
+        """Read what was written, also by :meth:`write_soon`; nothing else is asked of this database within.
 
         Raises:
             CacheFileError: the database is damaged, or away for too long.
@@ -134,14 +140,6 @@ class Database:
         self._writer.shutdown()
         with self._lock:
             self.backend.close()
-
-
-def _backend(place: str) -> Backend:
-    if not is_postgres(place):
-        return SqliteBackend(Path(place))
-    from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
-
-    return PostgresBackend(place)
 
 
 #: By process too: a forked one must not use the connection that it inherits.
