@@ -133,17 +133,6 @@ class BudgetExhausted(GraphragError):
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """Tokens and US dollars."""
-
-    tokens: int = 0
-    usd: float = 0.0
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(self.tokens + other.tokens, self.usd + other.usd)
-
-
-@dataclass(frozen=True, slots=True)
 class Budget:
     """The limits of a run.
 
@@ -160,12 +149,12 @@ class Budget:
         """Whether there is a limit at all."""
         return self.max_tokens is not None or self.max_usd is not None
 
-    def allows(self, spent: Amount) -> bool:
+    def allows(self, spent: ModelUse) -> bool:
         """Whether so much may be spent."""
         tokens = self.max_tokens is None or spent.tokens <= self.max_tokens
         return tokens and (self.max_usd is None or spent.usd <= self.max_usd + 1e-12)
 
-    def exceeded_reason(self, spent: Amount, worst: Amount) -> str:
+    def exceeded_reason(self, spent: ModelUse, worst: ModelUse) -> str:
         """Say why a call is not sent that may cost ``worst``."""
         limits = []
         if self.max_tokens is not None:

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, price_
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
-from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, Amount, ModelUse, Price, listed_price
+from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, ModelUse, Price, listed_price
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
@@ -89,7 +89,7 @@ def test_a_listed_model_is_priced_by_the_list_a_batch_at_its_discount(memory: An
     full = (600 * price.input + 400 * price.cached_input + 200 * price.output) / 1e6
     for run, discount in (("r1", 1.0), ("r2", 0.5)):
         meter = CostMeter(memory.account(run=run), ModelSettings(), "gpt-4.1-mini", url, discount)
-        meter.settle(Amount(), "extract", use)
+        meter.settle(ModelUse(), "extract", use)
         assert memory.used(run=run).usd == pytest.approx(full * discount)
         assert memory.used(run=run).unpriced == 0
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from graphrag_dagster.kernel.models.model_costs import Amount
+    from graphrag_dagster.kernel.models.model_costs import ModelUse
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class Database:
         else:
             self.backend = SqliteBackend(Path(self.place))
         self.leases = Leases(self)
-        self.in_flight: defaultdict[tuple[str, str], list[Amount]] = defaultdict(list)
+        self.in_flight: defaultdict[tuple[str, str], list[ModelUse]] = defaultdict(list)
         self.reserving = asyncio.Lock()
         self._writer = ThreadPoolExecutor(1, "cache-writer")
         self._under_way: deque[Future[object]] = deque()

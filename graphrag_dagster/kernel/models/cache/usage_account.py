@@ -12,7 +12,6 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply
 from graphrag_dagster.kernel.models.model_costs import (
     USE_FIELDS,
-    Amount,
     Budget,
     BudgetExhausted,
     ModelUse,
@@ -125,7 +124,7 @@ class UsageAccount:
         for (task, model), use in self.replies.tasks(keys).items():
             self.book(task, model, use)
 
-    async def reserve(self, worst: Amount) -> None:
+    async def reserve(self, worst: ModelUse) -> None:
         """Reserve what a call may cost at worst; where it does not fit, wait for calls in flight to settle.
 
         Raises:
@@ -147,18 +146,19 @@ class UsageAccount:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LATE)
 
-    def release(self, worst: Amount) -> None:
+    def release(self, worst: ModelUse) -> None:
         """Give back a reservation, once the call is booked."""
         if self.budget.limited:
             self._in_flight.remove(worst)
 
-    def _spent(self) -> Amount:
+    def _spent(self) -> ModelUse:
         query = (
             "select coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(usd), 0.0) "
             "from usage where corpus = ? and run_id = ?"
         )
         with self._database.reading() as connection:
-            return Amount(*connection.execute(query, self._run).fetchone())
+            tokens, usd = connection.execute(query, self._run).fetchone()
+        return ModelUse(input_tokens=tokens, usd=usd)
 
     def finish(self) -> ModelUse:
         """Note that the asset is made, and return what it used in this run.
@@ -224,22 +224,23 @@ class CostMeter:
         finally:
             self.settle(worst, tries.task, sum(used, ModelUse()))
 
-    async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:
+    async def reserve(self, input_tokens: int, output_tokens: int) -> ModelUse:
         """Reserve what a call may cost at most; see :meth:`.UsageAccount.reserve`."""
-        usd = self._price.of(input_tokens, output_tokens) if self._price else 0.0
-        worst = Amount(input_tokens + output_tokens, usd)
+        worst = self._priced(ModelUse(input_tokens=input_tokens, output_tokens=output_tokens))
         await self._account.reserve(worst)
         return worst
 
-    def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
+    def settle(self, worst: ModelUse, task: str, use: ModelUse) -> None:
         """Book a call, and give back what it did not need; its money is filled in here."""
-        if self._price is None:
-            use += ModelUse(unpriced=use.calls)
-        else:
-            usd = self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens)
-            use += ModelUse(usd=usd)
-        self._account.book(task, self._model, use)
+        self._account.book(task, self._model, self._priced(use))
         self._account.release(worst)
+
+    def _priced(self, use: ModelUse) -> ModelUse:
+        if self._price is None:
+            return use + ModelUse(unpriced=use.calls)
+        return use + ModelUse(
+            usd=self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens)
+        )
 
 
 def price_of(settings: ModelSettings, model: str, url: str) -> Price | None:
