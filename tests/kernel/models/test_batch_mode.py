@@ -75,7 +75,7 @@ class Place:
         sender: Sender = (
             OpenAIChatModel(self.settings)
             if direct
-            else BatchSender(self.settings, user, database, quiet=0.15, first_wait=0.01)
+            else BatchSender(self.settings, user, database, first_wait=0.01)
         )
         full = CostMeter(account, self.settings, self.settings.name, self.endpoint.url)
         meter = (
@@ -133,6 +133,7 @@ def finished_batches(database: Database) -> tuple[dict[str, tuple[str, ...]], li
 def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setattr(batch_desk, "QUIET_SECONDS", 0.15)
 
 
 @pytest.fixture
