@@ -1,11 +1,12 @@
 """The whole index with a model, against an endpoint whose times are known.
 
-    python benchmarks/endpoint.py [saturation|stragglers|updates|large|rates|kill|faults|plan|calls|all]
+    python benchmarks/endpoint.py [saturation|stragglers|updates|large|usual|rates|kill|faults|plan|calls|all]
         [--connections 32] [--files 50] [--shards auto] [--backend processes]
 
 The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
-beside the checkout. ``large`` has 9,000 passages of three data sets, and 256 connections; ``updates`` edits
-one sentence of 900 passages, then adds the other 100.
+beside the checkout. ``large`` has 9,000 passages of three data sets, and 256 connections; ``usual`` has 4,000
+of them, as many connections, and the times of hosted endpoints: 500 ms + 12 ms per output token; ``updates``
+edits one sentence of 900 passages, then adds the other 100.
 
 Processor time is that of the command with all processes that it has started and waited for; its memory is the
 most that all of them had resident at one time, looked at twice a second.
@@ -285,11 +286,11 @@ def in_flight(calls: list[tuple[float, float]], begun: float) -> float:
     return busy
 
 
-def large() -> None:
+def large(files: int = 450, **times: float) -> None:
     connections = 256
-    with tempfile.TemporaryDirectory() as folder, served() as endpoint:
+    with tempfile.TemporaryDirectory() as folder, served(**times) as endpoint:
         home = Path(folder)
-        corpus(home, 450, more=MORE)
+        corpus(home, files, more=MORE)
         settings(home, endpoint.url, concurrency=connections)
         measured(index(home), endpoint.tally(), connections, 1.08)
 
@@ -463,7 +464,8 @@ def calls(connections: int) -> None:
 
 
 def served(**config: Any) -> ServedEndpoint:
-    return ServedEndpoint(seconds=SECONDS, seconds_per_token=SECONDS_PER_TOKEN, script="wordy", **config)
+    times = {"seconds": SECONDS, "seconds_per_token": SECONDS_PER_TOKEN}
+    return ServedEndpoint(script="wordy", **{**times, **config})
 
 
 def main() -> None:
@@ -486,6 +488,7 @@ def main() -> None:
         "stragglers": lambda: stragglers(arguments.connections),
         "updates": lambda: updates(arguments.connections),
         "large": large,
+        "usual": lambda: large(200, seconds=0.5, seconds_per_token=0.012),
         "rates": rates,
         "kill": kill,
         "faults": faults,

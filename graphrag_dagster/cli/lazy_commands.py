@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.catalogue.plugins import GROUPS, entry_points_by_group
+from graphrag_dagster.kernel.catalogue.plugins import system_entry_points
 
 _OURS = "graphrag_dagster."
 
@@ -117,9 +117,8 @@ def our_command(name: str, target: str, about: str, panel: Panel) -> LazyCommand
 
 
 def _commands_of_systems() -> dict[str, str]:
-    points = entry_points_by_group()[GROUPS["system"]]
     # Ours have none, and take long to load.
-    if all(point.value.startswith(_OURS) for point in points):
+    if all(point.value.startswith(_OURS) for point in system_entry_points()):
         return {}
     from graphrag_dagster.kernel.catalogue.registry import systems
 

@@ -42,7 +42,6 @@ _NEEDED = frozenset(
         "model",
         "chat",
         "JSON",
-        "JSON in text",
         "context length",
         "embeddings",
         RERANKER,

@@ -34,7 +34,7 @@ from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFindin
 from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
-from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
+from graphrag_dagster.kernel.settings.settings_editing import with_values, write_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -43,7 +43,7 @@ from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _STYLES = {"works": None, "fallback": "yellow", "fails": "red", "skipped": "dim"}
-_PLUGIN = ("kind", "name", "package", "state")
+_PLUGIN = ("name", "package", "state")
 _PROBE = ("probe", "verdict", "found", "consequence")
 _LINES = {
     "ready": ("ready", "green", ": everything needed works"),
@@ -111,16 +111,12 @@ def doctor(
 
 
 def _plugin_rows(plugins: Sequence[Plugin]) -> list[dict[str, str | None]]:
-    return [
-        {"kind": one.kind, "name": one.name, "package": one.package, "problem": one.problem}
-        for one in plugins
-    ]
+    return [{"name": one.name, "package": one.package, "problem": one.problem} for one in plugins]
 
 
 def _plugin_table(plugins: Sequence[Plugin]) -> Frame:
     rows = [
-        (one.kind, one.name, one.package, f"left out: {one.problem}" if one.problem else "in use")
-        for one in plugins
+        (one.name, one.package, f"left out: {one.problem}" if one.problem else "in use") for one in plugins
     ]
     return Frame(pl.DataFrame(rows, _PLUGIN, orient="row"), bare=True)
 
@@ -135,7 +131,7 @@ def _findings(settings: CorpusSettings, name: str | None) -> list[ProbeFinding]:
         found += _reranker(settings, str(name))
     if local := engines()[settings.engine_of("extraction")].examined:
         where = "entities and relationships of text units, on this machine"
-        with plugin_errors("engine", settings.engine_of("extraction"), "examining its models"):
+        with plugin_errors("examining its models"):
             found += [replace(one, endpoint=where) for one in load_target(local)(settings)]
     return found
 
@@ -144,7 +140,7 @@ def _advice(name: str | None, advised: dict[str, Any], *, fix: bool) -> list[str
     """Return the settings that fit what was found, which are written where that is wanted."""
     if not advised:
         return ["no setting fixes the problems found; nothing was written"] if fix else []
-    lines = [lines_of(advised)]
+    lines = [with_values("", advised)]
     if fix and name:
         path = write_settings(CorpusStore().folder(name), advised)
         return [f"written into {path}:", *lines, "other settings are unchanged; run doctor again to check"]

@@ -244,7 +244,7 @@ class BatchApi:
                 if error.status_code not in _NOT_THERE:
                     raise
                 return b"{}"
-            text = connection.without_key(content.decode(errors="replace"))
+            text = content.decode(errors="replace")
             return content if whole else b"{}"
 
         try:

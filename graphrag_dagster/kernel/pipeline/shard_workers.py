@@ -132,15 +132,6 @@ class _Messages(Listener):
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def start(self, stage: str, total: int | None) -> None:
-        pass
-
-    def advance(self, stage: str, steps: int) -> None:
-        pass
-
-    def finish(self, stage: str) -> None:
-        pass
-
     def say(self, line: str) -> None:
         self.said.append(line)
 
