@@ -27,7 +27,7 @@ from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.storage.corpus_names import is_allowed
 from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder, UnchangedError
-from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
+from graphrag_dagster.kernel.storage.published.derived_files import delete_outdated_files
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
     LOCK,
@@ -213,7 +213,7 @@ class SharedSnapshots:
             for ending in (MANIFEST, DATA):
                 (self.folder / f"{version}{ending}").unlink(missing_ok=True)
         if gone:
-            cache_derived_files(self.folder, snapshots(self.warehouse, self.corpus))
+            delete_outdated_files(self.warehouse, self.corpus)
         self._note(etag=etag, version=pointer.version, manifest=pointer.manifest, held=pointer.kept)
 
     def _manifest(self, version: str) -> bytes:

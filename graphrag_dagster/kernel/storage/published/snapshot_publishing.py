@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import ObjectStoreError, WarehouseError
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
-from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, cache_derived_files
+from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, delete_outdated_files
 from graphrag_dagster.kernel.storage.published.provenance import SnapshotProvenance
 from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
 from graphrag_dagster.kernel.storage.published.shared_snapshots import RECORD
@@ -262,7 +262,7 @@ def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
                 delete(old.file)
     # A file that cannot be deleted is left to the next publication.
     with suppress(OSError):
-        cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+        delete_outdated_files(warehouse, corpus)
 
 
 @contextmanager
