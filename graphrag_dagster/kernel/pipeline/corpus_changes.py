@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_dagster.errors import CorpusError, DamagedError, ObjectStoreError
+from graphrag_dagster.kernel.common.file_discovery import hash_files
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import (
     Change,
@@ -37,7 +38,7 @@ def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> 
         CorpusError: no such corpus.
         SettingsError: its settings are invalid.
     """
-    hashes = store.hashes(name)
+    hashes = hash_files(store.found(name))
     if snapshot is None:
         return compare_files({}, hashes)
     files = snapshot.manifest.get("files")
