@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
@@ -100,11 +100,21 @@ NOTHING = Pointer(version=None, manifest=None, publication=None, kept=())
 
 @dataclass(frozen=True, slots=True)
 class SharedSnapshots:
-    """The snapshots of a corpus on an object store; see :func:`shared_snapshots`."""
+    """The snapshots of a corpus on an object store."""
 
     warehouse: Warehouse
     corpus: str
     store: ObjectFolder
+
+    @classmethod
+    def of(cls, warehouse: Warehouse, corpus: str) -> Self | None:
+        """Return the snapshots of a corpus that machines share; None unless a URL for them is set.
+
+        Raises:
+            SettingsError: the URL is invalid.
+        """
+        url = warehouse.published_url
+        return cls(warehouse, corpus, ObjectFolder(url)) if url else None
 
     @property
     def url(self) -> str:
@@ -325,17 +335,6 @@ class SharedSnapshots:
         self.folder.mkdir(parents=True, exist_ok=True)
         record = {**self._record(), "url": self.url, **entries}
         write_durably(self.folder / RECORD, json.dumps(record, ensure_ascii=False))
-
-
-def shared_snapshots(warehouse: Warehouse, corpus: str) -> SharedSnapshots | None:
-    """Return the snapshots of a corpus that machines share; None unless a URL for them is set.
-
-    Raises:
-        SettingsError: the URL is invalid.
-    """
-    if not warehouse.published_url:
-        return None
-    return SharedSnapshots(warehouse, corpus, ObjectFolder(warehouse.published_url))
 
 
 def shared_corpora(warehouse: Warehouse) -> list[str]:

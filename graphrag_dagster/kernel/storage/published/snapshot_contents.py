@@ -210,10 +210,8 @@ class Contents:
     def _copy(self, part: TablePart) -> None:
         self._connection.execute(f'create schema if not exists {_MAKING}."{part.table.schema}"')
         names = ", ".join(f'"{name}"' for name in ("corpus", *part.columns))
-        self._connection.execute(
-            f"create table {qualified(part.table, _MAKING)} as select {names} "
-            f"from {qualified(part.table, part.source)} where {of_corpus(self._corpus)}"
-        )
+        rows = self._select(part.table, names, part.source)
+        self._connection.execute(f"create table {qualified(part.table, _MAKING)} as {rows}")
 
     def _copy_accounts(self) -> dict[str, int]:
         parts = self._parts(dict.fromkeys(ACCOUNTS, _WORKING))
@@ -275,7 +273,7 @@ class Contents:
             present = self._columns(table, source)
             if columns := tuple(name for name in table.column_names if name in present):
                 names = ", ".join(f'"{name}"' for name in columns)
-                rows = f"select {names} from {qualified(table, source)} where {of_corpus(self._corpus)}"
+                rows = self._select(table, names, source)
                 hashed = content_hash(self._connection, table, columns, rows)
                 parts.append(TablePart(table, source, columns, *hashed))
         return parts
@@ -294,11 +292,8 @@ class Contents:
     def _rows(self, table: Table, columns: str, order: str) -> list[Any]:
         for part in self.parts:
             if part.table == table and part.rows:
-                query = (
-                    f"select {columns} from {qualified(table, part.source)} "
-                    f"where {of_corpus(self._corpus)} order by {order}"
-                )
-                return self._connection.execute(query).fetchall()
+                query = self._select(table, columns, part.source)
+                return self._connection.execute(f"{query} order by {order}").fetchall()
         return []
 
 

@@ -134,9 +134,9 @@ def published(warehouse: Warehouse, corpus: str) -> Published | None:
     """
     if warehouse.published_url:
         # Imported here because it imports this module.
-        from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+        from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots
 
-        if shared := shared_snapshots(warehouse, corpus):
+        if shared := SharedSnapshots.of(warehouse, corpus):
             shared.refresh()
     return published_here(warehouse, corpus)
 

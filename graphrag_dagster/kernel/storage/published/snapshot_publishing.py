@@ -17,7 +17,7 @@ from graphrag_dagster.errors import ObjectStoreError, WarehouseError
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
 from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, delete_outdated_files
 from graphrag_dagster.kernel.storage.published.provenance import SnapshotProvenance
-from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.shared_publishing import SharedPublisher
 from graphrag_dagster.kernel.storage.published.shared_snapshots import RECORD
 from graphrag_dagster.kernel.storage.published.snapshot_contents import SEARCHED, Contents, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
@@ -70,7 +70,7 @@ def publish(
             uploads it.
     """
     made_by = provenance or SnapshotProvenance()
-    folder, shared = folder_of(warehouse, corpus), shared_publisher(warehouse, corpus)
+    folder, shared = folder_of(warehouse, corpus), SharedPublisher.of(warehouse, corpus)
     with _locked(warehouse, folder):
         if shared:
             # Where it does not answer, what is new is at least published here.
@@ -109,7 +109,7 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
         ObjectStoreError: where machines share snapshots cannot be used; the current snapshot stays.
         WarehouseError: there is no such snapshot (the message lists the existing ones), or it is damaged.
     """
-    folder, shared = folder_of(warehouse, corpus), shared_publisher(warehouse, corpus)
+    folder, shared = folder_of(warehouse, corpus), SharedPublisher.of(warehouse, corpus)
     if not folder.is_dir() and not shared:
         raise WarehouseError(
             f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
