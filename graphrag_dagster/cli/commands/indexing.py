@@ -41,7 +41,7 @@ from graphrag_dagster.kernel.storage.corpus_names import is_allowed
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 from graphrag_dagster.kernel.storage.published import published, reading
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.core_tables import CORPUS_SUMMARY, DOCUMENTS, FILES, UNIT_LEDGER
 from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT
@@ -186,7 +186,7 @@ def published_as_it_is(name: str) -> str | None:
             return None
         if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):
             return None
-        shared = shared_snapshots(warehouse, name)
+        shared = SharedSnapshots.of(warehouse, name)
         if shared and not shared.uploaded(status.snapshot):
             return None
         if shortfall_lines(warehouse, name):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_dagster.errors import CorpusError, DamagedError, ObjectStoreError
+from graphrag_dagster.kernel.common.file_discovery import hash_files
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import (
     Change,
@@ -23,7 +24,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Published, published
-from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.shared_publishing import SharedPublisher
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -37,7 +38,7 @@ def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> 
         CorpusError: no such corpus.
         SettingsError: its settings are invalid.
     """
-    hashes = store.hashes(name)
+    hashes = hash_files(store.found(name))
     if snapshot is None:
         return compare_files({}, hashes)
     files = snapshot.manifest.get("files")
@@ -94,7 +95,7 @@ def check_before_index(corpora: CorpusStore, warehouse: Warehouse, corpus: str) 
         StaleError: another home has published the corpus since this one did.
         SettingsError: the settings are invalid.
     """
-    if shared := shared_publisher(warehouse, corpus):
+    if shared := SharedPublisher.of(warehouse, corpus):
         # Where it does not answer, the publication will ask again.
         with suppress(ObjectStoreError):
             shared.check_stale()

@@ -32,15 +32,14 @@ from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintena
 from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
 from graphrag_dagster.kernel.storage.file_format import our_tables
-from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
-from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.derived_files import delete_outdated_files
+from graphrag_dagster.kernel.storage.published.shared_publishing import SharedPublisher
 from graphrag_dagster.kernel.storage.published.snapshot_contents import IDENTIFYING, document_identities
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
     MANIFEST,
     VERSION,
     folder_of,
-    snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
 from graphrag_dagster.kernel.tables import core_tables as tables
@@ -267,7 +266,7 @@ def clear_older_snapshots(
         for ending in (".json", *data):
             _remove(file.with_name(file.stem + ending))
     _clear_derived(warehouse, corpus)
-    if shared := shared_publisher(warehouse, corpus):
+    if shared := SharedPublisher.of(warehouse, corpus):
         shared.keep()
     note.unlink(missing_ok=True)
     return [file.stem for file in (*cleared, *undone)]
@@ -275,7 +274,7 @@ def clear_older_snapshots(
 
 def _clear_derived(warehouse: Warehouse, corpus: str) -> None:
     try:
-        cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+        delete_outdated_files(warehouse, corpus)
     except OSError as error:
         raise WarehouseError(f"{error.filename} cannot be deleted: {error.strerror}") from error
 

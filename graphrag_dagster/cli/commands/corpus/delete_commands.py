@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.pipeline.corpus_deletion import Deleted, delete_derived, derived_paths
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora, shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots, shared_corpora
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.resources.dagster_instance import check_idle, instance
 from graphrag_dagster.resources.dagster_keys import CORPUS
@@ -63,7 +63,7 @@ def _delete_all(name: str, *, yes: bool) -> Result:
     store, warehouse = CorpusStore(), Warehouse()
     known = name in store.names()
     folder = store.folder(name) if known else None
-    paths, shared = derived_paths(warehouse, name), shared_snapshots(warehouse, name)
+    paths, shared = derived_paths(warehouse, name), SharedSnapshots.of(warehouse, name)
     with instance() as dagster_instance:
         runs = runs_of(dagster_instance, name)
         registered = dagster_instance.has_dynamic_partition(str(CORPUS.name), name)

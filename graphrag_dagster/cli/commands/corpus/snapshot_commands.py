@@ -13,7 +13,7 @@ from graphrag_dagster.cli.options import Name
 from graphrag_dagster.cli.result import Frame, Result
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.storage.published import folder_of, published, rollback
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -24,7 +24,7 @@ def show_snapshots(name: Name) -> Result:
         WarehouseError: nothing of it has been published.
     """
     warehouse = Warehouse()
-    shared = shared_snapshots(warehouse, name)
+    shared = SharedSnapshots.of(warehouse, name)
     there = {one.version: (one, size) for one, size in shared.manifests()} if shared else {}
     kept = list_snapshots(warehouse, name)
     here = {one.version for one in kept}
