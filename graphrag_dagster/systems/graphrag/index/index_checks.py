@@ -216,7 +216,7 @@ RULES: Sequence[TableRule] = (
     ),
     TableRule(
         tables.UNIT_LEDGER,
-        "Text units have as many entities as extraction.expected.entities_per_unit says, on average; a warning",
+        "A text unit has on average as many entities as extraction.expected.entities_per_unit; a warning",
         _entities_are_as_many_as_expected,
         blocking=False,
     ),
