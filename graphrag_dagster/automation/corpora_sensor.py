@@ -148,7 +148,7 @@ class _Tick:
         fingerprints = {}
         for name in self.store.names():
             try:
-                fingerprints[name] = cheap_fingerprint(self.store.folders(name))
+                fingerprints[name] = cheap_fingerprint(self.store, name)
             except (GraphragError, OSError) as error:
                 self.context.log.warning("corpus %s cannot be looked at: %s", name, error)
         return fingerprints
@@ -160,7 +160,7 @@ class _Tick:
             return
         seen = self.memory.seen[name]
         try:
-            content = content_fingerprint(self.store.folders(name))
+            content = content_fingerprint(self.store, name)
             changed = self._changed(name, content)
         except (GraphragError, OSError) as error:
             self.context.log.warning("corpus %s cannot be read: %s", name, error)

@@ -184,17 +184,21 @@ def test_what_is_no_cursor_is_as_good_as_none() -> None:
     assert FolderCursor.read(memory.written()) == memory
 
 
-def test_fingerprints_tell_names_from_contents(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    for folder, name in ((one, "a.txt"), (two, "b.txt")):
-        folder.mkdir()
-        (folder / name).write_text("text", encoding="utf-8")
+def test_fingerprints_tell_names_from_contents(home: Path) -> None:
+    folder, corpora = home / "corpora" / "coast", CorpusStore()
+    folder.mkdir()
+
+    def fingerprints(name: str, text: str) -> tuple[str, str]:
+        for file in folder.iterdir():
+            file.unlink()
+        (folder / name).write_text(text, encoding="utf-8")
         os.utime(folder / name, (1, 1))
-    assert cheap_fingerprint([one]) != cheap_fingerprint([two])
-    assert content_fingerprint([one]) != content_fingerprint([two])
-    (two / "b.txt").rename(two / "a.txt")
-    assert cheap_fingerprint([one]) == cheap_fingerprint([two])
-    (two / "a.txt").write_text("TEXT", encoding="utf-8")
-    assert content_fingerprint([one]) != content_fingerprint([two])
-    with pytest.raises((OSError, GraphragError)):
-        cheap_fingerprint([tmp_path / "none"])
+        return cheap_fingerprint(corpora, "coast"), content_fingerprint(corpora, "coast")
+
+    one = fingerprints("a.txt", "text")
+    assert all(old != new for old, new in zip(one, fingerprints("b.txt", "text"), strict=True))
+    cheap, content = fingerprints("a.txt", "TEXT")
+    assert (cheap == one[0], content == one[1]) == (True, False)
+    assert fingerprints("corpus.yaml", "engine: llm")[1] != fingerprints("corpus.yaml", "{}")[1]
+    with pytest.raises(GraphragError):
+        cheap_fingerprint(corpora, "none")
