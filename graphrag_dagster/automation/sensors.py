@@ -44,16 +44,16 @@ def finished_batches(
 ) -> SensorResult:
     """Request a run for every corpus that is no longer waiting for a batch."""
     # Imported here because runs do not need it.
-    from graphrag_dagster.kernel.models.batch_store import finished_batches
+    from graphrag_dagster.kernel.models.batch_store import BatchStore, refresh_all
     from graphrag_dagster.kernel.storage.corpus_store import models_of
 
-    corpora, problems = finished_batches(graphrag_memory.database(), models_of)
-    for problem in problems:
+    database = graphrag_memory.database()
+    for problem in refresh_all(database, models_of):
         context.log.warning(problem)
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
     requests = [
         RunRequest(run_key=f"batch-{stable_id(*ids)}", partition_key=name)
-        for name, ids in corpora.items()
+        for name, ids in BatchStore(database).ready().items()
         if name in known
     ]
     return SensorResult(

@@ -20,9 +20,9 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.catalogue.dependencies import dependency_order
 from graphrag_dagster.kernel.catalogue.registry import model_folders
 from graphrag_dagster.kernel.common.atomic_files import write_durably
-from graphrag_dagster.kernel.common.dependencies import dependency_order
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, line_of
 from graphrag_dagster.kernel.storage.warehouse import Reader, qualified
 from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table

@@ -157,9 +157,9 @@ class _RowOutcome:
         """Add rows of the account of a file."""
         bad = pl.col("outcome") == "malformed"
         self.usable += int(account.filter(~bad)["rows"].sum())
-        put_aside = account.filter(bad).sort("first_row")
-        self.malformed += int(put_aside["rows"].sum())
-        for row, reason in put_aside.select("first_row", "reason").head(1).iter_rows():
+        bad_rows = account.filter(bad).sort("first_row")
+        self.malformed += int(bad_rows["rows"].sum())
+        for row, reason in bad_rows.select("first_row", "reason").head(1).iter_rows():
             self.first_reason = self.first_reason or f"row {row}: {reason}"
 
     def judge(self, *, secondary: bool = False) -> None:

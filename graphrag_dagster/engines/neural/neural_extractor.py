@@ -42,7 +42,7 @@ def assemble_records(
     """Return the records of a text unit.
 
     An end of a relation that is none of the names found becomes an entity without a type: UNKNOWN. What is no
-    relation between two things is put aside.
+    relation between two things is quarantined.
 
     Args:
         unit: the text unit.

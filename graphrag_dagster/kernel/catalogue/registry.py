@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from graphrag_dagster.errors import CatalogueError, PluginError
+from graphrag_dagster.kernel.catalogue.dependencies import dependency_order
 from graphrag_dagster.kernel.catalogue.engines import (
     CROSS_ENCODER,
     CROSS_ENCODER_MODULE,
@@ -34,7 +35,6 @@ from graphrag_dagster.kernel.catalogue.system import (
     System,
 )
 from graphrag_dagster.kernel.catalogue.tasks import ROLES, Role, Task
-from graphrag_dagster.kernel.common.dependencies import dependency_order
 
 _MODELS = Path(__file__).parents[2] / "dbt_like_sql" / "models"
 

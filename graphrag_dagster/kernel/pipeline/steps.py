@@ -8,8 +8,8 @@ from dataclasses import replace
 from graphlib import CycleError
 
 from graphrag_dagster.errors import CatalogueError
+from graphrag_dagster.kernel.catalogue.dependencies import dependency_order
 from graphrag_dagster.kernel.catalogue.registry import load_target, stages, systems
-from graphrag_dagster.kernel.common.dependencies import dependency_order
 from graphrag_dagster.kernel.pipeline.corpus import corpus
 from graphrag_dagster.kernel.pipeline.publishing import (
     RESULTS as RESULTS,

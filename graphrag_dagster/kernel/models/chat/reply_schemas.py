@@ -167,7 +167,7 @@ class _Verdict(Shape):
     id: ItemNumber = or_named(
         "id", "number", "statement_id", "passage_id", "index", "statement", "passage", missing=int
     )
-    verdict: Any = or_named("verdict", "judgement", "judgment", "answer", "label", missing=str)
+    verdict: Any = or_named("verdict", "judgement", "judgment", "answer", "label", "rating", missing=str)
     reason: str = or_named("reason", "explanation", "why", missing=str)
 
     @model_validator(mode="before")
@@ -178,7 +178,7 @@ class _Verdict(Shape):
 
 class _Verdicts(Shape):
     verdicts: list[_Verdict] = or_named(
-        "verdicts", "statements", "passages", "judgements", "judgments", "results"
+        "verdicts", "statements", "passages", "judgements", "judgments", "results", "ratings"
     )
 
 

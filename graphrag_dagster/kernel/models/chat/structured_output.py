@@ -286,11 +286,6 @@ class _Attempts(Generic[T]):
 
 
 R = TypeVar("R")
-V = TypeVar("V")
-
-
-#: A batch of no more items is not asked about in two halves.
-_SMALLEST = 6
 
 
 class Asker:
@@ -325,33 +320,6 @@ class Asker:
         except UnusableReply as lost:
             return Items((), lost.reason, lost.usage)
         return Items(asked.value, usage=asked.usage)
-
-    async def _numbered(
-        self,
-        items: Sequence[T],
-        request: Callable[[Sequence[T]], ChatRequest],
-        read: Callable[[str, int, str], tuple[dict[int, V], bool]],
-    ) -> list[tuple[V, bool] | str]:
-        """What is said of each item of a batch, and whether its reply was repaired; or why nothing is.
-
-        Args:
-            items: are asked about in two halves where that may help.
-            request: about some of them, numbered from 1.
-            read: makes what is said by its number; told the reply, how many items there are, and the prompt.
-        """
-        asking = request(items)
-        shown = asking.messages[-1].content
-        try:
-            asked = await ask(self._model, asking, lambda text: read(text, len(items), shown), self._retry)
-        except UnusableReply as lost:
-            if not lost.smaller_may_help or len(items) <= _SMALLEST:
-                return [lost.reason] * len(items)
-            middle = len(items) // 2
-            first = await self._numbered(items[:middle], request, read)
-            return [*first, *await self._numbered(items[middle:], request, read)]
-        said, lacking = asked.value, asked.lacking or ""
-        numbers = range(1, len(items) + 1)
-        return [(said[number], asked.repaired) if number in said else lacking for number in numbers]
 
     def _gather(self, work: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T], stage: str) -> list[R]:
         """The results of a coroutine for every item, in the order of the items."""

@@ -318,7 +318,7 @@ def test_what_is_tolerated_of_a_reply_is_no_part_of_its_schema() -> None:
         "Executive Summary": "S",
         "impact-severity-rating": "7 of 10",
         "rating_explanation": None,
-        "detailed_findings": ["Ships left. They came back."],
+        "detailed_findings": [{"Summary": "Ships left.", "Explanation": "They came back."}],
         "mood": "good",
     }
     report, repaired = read_typed(json.dumps(other), ReportShape)

@@ -193,7 +193,7 @@ def test_names_and_sentences_cannot_pass_for_another_pair(model_of: Callable[...
 
 
 def contents(pairs: list[NamePair]) -> list[tuple[NamePair, ...]]:
-    return [tuple(pairs[place] for place in batch) for batch in batches(pairs)]
+    return list(map(tuple, batches(pairs)))
 
 
 @given(st.lists(st.integers(0, 400), max_size=200), st.randoms())
