@@ -46,7 +46,7 @@ def shown_steps(settings: Iterable[CorpusSettings], *, research: bool = False) -
     known = list(settings)
 
     def is_made(step: Step) -> bool:
-        return not step.parts or any(one.makes(part) for one in known for part in step.parts)
+        return any(one.makes(part) for one in known for part in step.parts)
 
     return [step for step in STEPS if (research if step.requested else is_made(step))]
 
@@ -211,14 +211,8 @@ def _requested(job: Job) -> list[Step]:
     return [
         step
         for step in STEPS
-        if (step.requested and not requested.isdisjoint(_parts(step)))
-        or step.name in {*job.makes} - requested
+        if (step.requested and not requested.isdisjoint(step.parts)) or step.name in {*job.makes} - requested
     ]
-
-
-def _parts(step: Step) -> Sequence[str]:
-    """Return the catalogue stages whose tables or page a step makes."""
-    return step.parts if step.assets else [step.artifact.split("/")[0]]
 
 
 def _made_by(steps: Iterable[Step]) -> AssetSelection:
