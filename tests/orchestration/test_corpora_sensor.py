@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.automation.corpora_sensor import GONE_TICKS, FolderCursor, corpora_sensor
+from graphrag_dagster.automation.corpora_sensor import GONE_TICKS, FolderCursor, Seen, corpora_sensor
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.corpus_changes import cheap_fingerprint, content_fingerprint
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -179,8 +179,7 @@ def test_a_lost_cursor_requests_only_what_is_not_published(coast: Path, watch: W
 def test_what_is_no_cursor_is_as_good_as_none() -> None:
     for cursor in (None, "", "no JSON", "[]", '{"coast": 3}', '{"coast": [1, 2, 3, 4, 5, 6, 7]}'):
         assert FolderCursor.read(cursor) == FolderCursor()
-    memory = FolderCursor()
-    memory.observe({"coast": "a"})
+    memory = FolderCursor({"coast": Seen("a")}, [1, 2])
     assert FolderCursor.read(memory.written()) == memory
 
 
