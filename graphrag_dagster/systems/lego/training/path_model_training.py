@@ -9,7 +9,6 @@ from graphrag_dagster.kernel.common.atomic_files import write_atomically
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts
 from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import SELECTED_FROM
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
@@ -179,7 +178,7 @@ class PathTraining:
             raise ExportError(f"{file} cannot be written: it is a folder")
         drawn = self._draw_questions(most)
         examples = list(self._examples(drawn.learnt))
-        lines = list(training_lines(SelectionPrompts(prompts), examples))
+        lines = list(training_lines(SelectionPrompts(), examples))
         if not lines:
             raise SettingsError(
                 f"no question of corpus {self._corpus!r} for training has a path; add questions with answers "
