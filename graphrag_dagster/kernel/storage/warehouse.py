@@ -210,12 +210,12 @@ class Warehouse(Resource):
         with self.reading(corpus) as reader:
             return reader.read(table)
 
-    def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
-        """Return the corpus's rows like :meth:`read`, or None if the table was never materialised."""
+    def read_if_present(self, table: Table, corpus: str, columns: Sequence[str] = ()) -> pl.DataFrame | None:
+        """Return the corpus's rows like :meth:`Reader.read_if_present`; None also if there is no file."""
         if not self.file(corpus).is_file():
             return None
         with self.reading(corpus) as reader:
-            return reader.read_if_present(table)
+            return reader.read_if_present(table, columns)
 
     def write(self, table: Table, corpus: str, frame: pl.DataFrame) -> int:
         """Replace the corpus's rows by those of the frame, all or nothing, and return their number.
