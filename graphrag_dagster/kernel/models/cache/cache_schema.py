@@ -56,9 +56,6 @@ create table batch_lines (
     key blob primary key, batch text not null, task text not null, answer text, error text,
     failures integer not null default 0, taken text
 ) without rowid;
-create table indexings (
-    corpus text primary key, engines text not null, bytes integer not null, seconds real not null
-) without rowid;
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);
 """
