@@ -85,14 +85,13 @@ def ask_corpus(
     method: Method = None,
     level: Level = None,
     response_type: Annotated[
-        str | None,
-        typer.Option(help="Length and layout, such as 'single sentence'; default: the settings'."),
+        str | None, typer.Option(help="Length and layout, such as 'single sentence'.")
     ] = None,
     general_knowledge: Annotated[
         bool | None,
         typer.Option(
             "--general-knowledge/--no-general-knowledge",
-            help="Let the model add general knowledge, marked as such; default: from the settings.",
+            help="Let the model add general knowledge, marked as such.",
         ),
     ] = None,
     document: Documents = None,
@@ -102,9 +101,7 @@ def ask_corpus(
     date: Date = None,
     where: Where = None,
     soft: Soft = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Show the provenance of each sentence as a tree.")
-    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show where each sentence comes from.")] = False,
 ) -> Result:
     """Answer the question with its sources, or the tree of its making.
 

@@ -63,7 +63,7 @@ def show_stats() -> Result:
 def prune(
     corpus: Annotated[str, typer.Option(help="The corpus to prune.")],
     everything: Annotated[
-        bool, typer.Option("--everything", help="Delete everything that only this corpus uses.")
+        bool, typer.Option("--everything", help="Delete all that only this corpus uses.")
     ] = False,
 ) -> Result:
     """Delete cached replies that a corpus no longer uses.
@@ -97,10 +97,7 @@ def export(
 
 
 def copy(
-    to: Annotated[
-        str,
-        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE"),
-    ],
+    to: Annotated[str, typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE")],
 ) -> Result:
     """Copy the LLM cache into another.
 

@@ -27,16 +27,9 @@ _MORE = "there may be more: the query gives no further rows than these; ask for 
 def run_cypher(
     name: Name,
     query: Annotated[str | None, typer.Argument(help="One query in openCypher that only reads.")] = None,
-    ask: Annotated[
-        str | None,
-        typer.Option(help="Natural-language question instead of a query, such as 'Who is connected to X?'."),
-    ] = None,
+    ask: Annotated[str | None, typer.Option(help="A question instead of a query.")] = None,
     param: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A value of a $name: a number, true, false, null, a list of JSON, else a text.",
-            metavar="NAME=VALUE",
-        ),
+        list[str] | None, typer.Option(help="A value of a $name: JSON, else a text.", metavar="NAME=VALUE")
     ] = None,
     csv: Csv = None,
     formula_safe: FormulaSafe = False,

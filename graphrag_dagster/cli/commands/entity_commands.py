@@ -32,14 +32,10 @@ _ROWS, _NAMES, _DOCUMENTS = 30, 8, 3
 _VERDICTS = {"merge": "one", "ask": "open", "apart": "apart", "unused": "without effect"}
 
 _Names = Annotated[
-    list[str],
-    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME..."),
+    list[str], typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME...")
 ]
 _Document = Annotated[
-    str | None,
-    typer.Option(
-        "--document", help="Path, id or title of the one document of which it is said; default: all."
-    ),
+    str | None, typer.Option("--document", help="The one document of which it is said; default: all.")
 ]
 _Who = Annotated[str | None, typer.Option(help="Who decides; default: the user of this system.")]
 
@@ -47,12 +43,9 @@ _Who = Annotated[str | None, typer.Option(help="Who decides; default: the user o
 def show_entities(
     name: Name,
     entity: Annotated[
-        str | None,
-        typer.Argument(help="Any name of one entity, or its id; default: all."),
+        str | None, typer.Argument(help="A name of an entity, or its id; default: all.")
     ] = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="List which names may be one, and the commands that decide it.")
-    ] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="List open questions on names, with commands.")] = False,
     everything: Everything = False,
 ) -> Result:
     """List entities with their names, one with the decisions on its names, or what is open on names.
@@ -202,8 +195,7 @@ def split_names(name: Name, names: _Names, document: _Document = None, who: _Who
 def undo_decision(
     name: Name,
     decision: Annotated[
-        str | None,
-        typer.Argument(help="Id of a decision on names; default: the last.", metavar="ID"),
+        str | None, typer.Argument(help="Id of a decision; default: the last.", metavar="ID")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the decisions without undoing any.")] = False,
 ) -> Result:

@@ -71,17 +71,12 @@ _MOST_SHOWN = 10
 def import_graph(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            help="File or folder of a graph; with --out, question files with a graph in each row.",
-            metavar="PATH...",
-        ),
+        typer.Argument(help="File or folder of a graph; with --out, question files.", metavar="PATH..."),
     ],
     name: Annotated[str | None, typer.Option(help="Name of the corpus; default: the path's.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Only write the graphs of question files to this new file of JSON lines, each triple once."
-        ),
+        typer.Option(help="Only write the triples of question files to this new JSON lines file."),
     ] = None,
 ) -> Result:
     """Make a corpus of the graphs in a file or folder, or a graph of those in question files.

@@ -31,18 +31,10 @@ def delete_corpus(
     name: Name,
     history: Annotated[
         bool,
-        typer.Option(
-            "--history",
-            help="Only delete the corpus's runs from Dagster: records, events and logs, "
-            "including what previews showed.",
-        ),
+        typer.Option("--history", help="Only delete the runs from Dagster, with events, logs and previews."),
     ] = False,
     keep_last: Annotated[
-        bool,
-        typer.Option(
-            "--keep-last",
-            help="With --history: keep the newest successful run of the index, and what came after.",
-        ),
+        bool, typer.Option("--keep-last", help="With --history: keep the last good index and later runs.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> Result:

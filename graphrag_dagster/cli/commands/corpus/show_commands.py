@@ -103,9 +103,7 @@ def show_corpus(
         bool,
         typer.Option("--all", help="Every count, what was quarantined and why, context sizes, a report."),
     ] = False,
-    files: Annotated[
-        bool, typer.Option("--files", help="List every file with its status and the reason.")
-    ] = False,
+    files: Annotated[bool, typer.Option("--files", help="List every file with its status.")] = False,
 ) -> Result:
     """Show a screen of counts, files not read, what is open on names, and a level's communities.
 

@@ -66,8 +66,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
 def roll_back(
     name: Name,
     version: Annotated[
-        str | None,
-        typer.Argument(help="Snapshot version; default: the previous one."),
+        str | None, typer.Argument(help="Snapshot version; default: the previous one.")
     ] = None,
 ) -> Result:
     """Make an older snapshot the current one.

@@ -54,8 +54,7 @@ def evaluate_corpus(
     max_tokens: MaxTokens = None,
     plan_only: PlanOnly = False,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Copy the report, one HTML page, to this file or folder."),
+        Path | None, typer.Option(help="Copy the report, one HTML page, to this file or folder.")
     ] = None,
     yes: Yes = False,
 ) -> Result:

@@ -82,9 +82,8 @@ def run_study(
     kind: Annotated[
         Study,
         typer.Argument(
-            help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size; "
-            "context: what context nodes are worth beside random ones; paths: what recall of subgraphs is "
-            "worth, and what acceleration and additional steps cost."
+            help="gleanings: by chunk size; windows: plain retrieval by context size; context: context "
+            "nodes beside random ones; paths: recall of subgraphs, acceleration, additional steps."
         ),
     ],
     max_usd: MaxUsd = None,
