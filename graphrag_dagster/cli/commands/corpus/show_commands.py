@@ -92,7 +92,6 @@ def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
 _MOST_COMMUNITIES = 10
 #: Sentences on files that were not read, with everything and without.
 _MOST_FILES, _FEW_FILES = 20, 5
-_QUARANTINED = frozenset({"failed", "refused", "unsupported", "read in part", "units unreadable"})
 
 
 def show_corpus(
@@ -125,7 +124,7 @@ def show_corpus(
 
     def shown() -> Iterator[Part]:
         if everything:
-            yield summary_table(name, summary)
+            yield Frame(summary, name)
         else:
             state = (
                 f"published {snapshot.published[:16].replace('T', ' ')} UTC" if snapshot else "not published"
@@ -217,15 +216,6 @@ def communities_of(reader: Reader, level: int) -> pl.DataFrame:
     return communities.join(reports, left_on="community_id", right_on="report_id", how="left").sort(
         ["size", "summed_degree", "community_id"], descending=[True, True, False]
     )
-
-
-def summary_table(title: str, summary: pl.DataFrame) -> Frame:
-    """The rows of ``marts.corpus_summary``; what was quarantined stands out."""
-    styles = [
-        "yellow" if value and ("quarantined" in measure or measure in _QUARANTINED) else None
-        for _, measure, value in summary.rows()
-    ]
-    return Frame(summary, title, styles=styles)
 
 
 #: Headings of ``marts.context_sizes``.
