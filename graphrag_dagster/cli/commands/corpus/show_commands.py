@@ -10,7 +10,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from graphrag_dagster.cli.console import markdown, number
+from graphrag_dagster.cli.console import markdown
 from graphrag_dagster.cli.options import Name
 from graphrag_dagster.cli.result import Frame, Part, Result, facts_table
 from graphrag_dagster.errors import GraphragError, QuestionError
@@ -226,48 +226,40 @@ _CORPUS_COLUMNS = {
     "folder": pl.String,
 }
 
-#: What is told after an index, in this order: a label, and the measures of ``marts.corpus_summary``.
-_FIGURES = {
+_LEVEL, _DEEPEST = "communities in C", 2
+#: What is shown after an index, in this order: a label, and the measures of ``marts.corpus_summary``.
+_FIGURES: Mapping[str, tuple[str, ...]] = {
     "text units": ("text units", "tokens"),
     "graph": ("entities", "relationships", "triples"),
     "claims": ("claims",),
-    "communities": ("communities in C0", "communities in C1", "communities in C2"),
+    "communities": (),
     "names": ("pairs of names: ask",),
     "quarantined": (
-        "units quarantined",
-        "units unreadable",
-        "reply records quarantined",
-        "pairs with a problem",
+        *("units quarantined", "units unreadable"),
+        *("reply records quarantined", "pairs with a problem"),
     ),
+    "reports": (),
 }
-_CALLED = {"pairs of names: ask": "pairs open"}
 
 
 def figures_table(summary: pl.DataFrame) -> RichTable:
     """The few rows of ``marts.corpus_summary`` that a person wants after an index, those of zero left out."""
-    made = {measure: value for _, measure, value in summary.rows()}
-    above = (measure for measure in made if measure.startswith("communities in C-"))
-    figures = {
-        **_FIGURES,
-        "communities": (
-            *sorted(above, key=lambda measure: -int(measure.rpartition("-")[2])),
-            *_FIGURES["communities"],
-        ),
-        "reports": tuple(measure for measure in made if measure.startswith("reports by ")),
+    made = {measure: value for _, measure, value in summary.rows() if value}
+    rows: dict[str, str | Text] = {
+        label: ", ".join(_figure(one, made[one]) for one in measures if one in made)
+        for label, measures in _FIGURES.items()
     }
-    told = {
-        label: [_figure(label, measure, made[measure]) for measure in measures if made.get(measure)]
-        for label, measures in figures.items()
-    }
-    rows = ((label, ", ".join(several)) for label, several in told.items() if several)
-    return facts_table(rows, {"quarantined": "yellow"})
+    rows["quarantined"] = Text(str(rows["quarantined"]), "yellow")
+    levels = sorted(int(one.removeprefix(_LEVEL)) for one in made if one.startswith(_LEVEL))
+    counts = [f"C{level} {made[f'{_LEVEL}{level}']:,.0f}" for level in levels if level <= _DEEPEST]
+    rows["communities"] = ", ".join(counts)
+    rows["reports"] = ", ".join(_figure(one, made[one]) for one in made if one.startswith("reports by "))
+    return facts_table((label, line) for label, line in rows.items() if line)
 
 
-def _figure(label: str, measure: str, value: float) -> str:
-    told = _CALLED.get(measure, measure.removeprefix(f"{label} in ").removeprefix(f"{label} "))
-    if label == "communities":
-        return f"{told} {number(value)}"
-    return f"{number(value)} {_singular(told) if value == 1 else told}"
+def _figure(measure: str, value: float) -> str:
+    words = "pairs open" if measure.startswith("pairs of names") else measure.removeprefix("reports ")
+    return f"{value:,.0f} {_singular(words) if value == 1 else words}"
 
 
 def _singular(told: str) -> str:
