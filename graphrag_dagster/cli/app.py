@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from graphrag_dagster.cli.lazy_commands import LazyCommand
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.catalogue.plugins import GROUPS, entry_points_by_group
+from graphrag_dagster.kernel.catalogue.plugins import system_entry_points
 
 _OURS = "graphrag_dagster."
 _MODELS, _ADDED = "Models and cost", "Of other packages"
@@ -211,9 +211,8 @@ def _ours(name: str, target: str, about: str, heading: str) -> LazyCommand:
 
 
 def _commands_of_systems() -> dict[str, str]:
-    points = entry_points_by_group()[GROUPS["system"]]
     # Ours have none, and take long to load.
-    if all(point.value.startswith(_OURS) for point in points):
+    if all(point.value.startswith(_OURS) for point in system_entry_points()):
         return {}
     from graphrag_dagster.kernel.catalogue.registry import systems
 

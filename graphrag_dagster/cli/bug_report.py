@@ -89,7 +89,7 @@ def _plugins() -> Iterator[str]:
     yield f"plug-ins: {'none' if not found else ''}".rstrip()
     for one in found:
         state = f"left out: {one.problem}" if one.problem else "in use"
-        yield f"  {one.kind} {one.name} of {one.package}, {state}"
+        yield f"  {one.name} of {one.package}, {state}"
 
 
 def _corpora(store: CorpusStore, names: list[str]) -> Iterator[str]:

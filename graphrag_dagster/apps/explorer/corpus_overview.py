@@ -154,7 +154,9 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore, warehouse: Warehouse) ->
     counts, unclustered = _counts(shown), _unclustered(shown)
     has_unread = counts.files_not_read or counts.files_read_in_part
     listed = (
-        [one for section in settings.sections() for one in section.listed_questions()] if settings else []
+        [one for section in settings.sections().values() for one in section.listed_questions()]
+        if settings
+        else []
     )
     return Overview(
         corpus=corpus,

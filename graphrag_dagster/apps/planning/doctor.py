@@ -36,7 +36,7 @@ Verdict = Literal["ready", "usable", "unusable"]
 Probe = Callable[[], Awaitable[list[ProbeFinding]]]
 
 #: Without these nothing good comes of a run.
-_NEEDED = frozenset({"reachable", "model", "chat", "JSON", "JSON in text", "context length", "embeddings"})
+_NEEDED = frozenset({"reachable", "model", "chat", "JSON", "context length", "embeddings"})
 _NEEDED |= {RERANKER, ENTITY_MODEL, RELATION_MODEL}
 _RETRIES = 1
 

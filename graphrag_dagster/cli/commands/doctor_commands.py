@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFindin
 from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
-from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
+from graphrag_dagster.kernel.settings.settings_editing import with_values, write_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -41,7 +41,7 @@ from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _STYLES = {"works": None, "fallback": "yellow", "fails": "red", "skipped": "dim"}
-_PLUGIN = dict.fromkeys(("kind", "name", "package", "problem"), pl.String)
+_PLUGIN = dict.fromkeys(("name", "package", "problem"), pl.String)
 _PROBE = ("probe", "verdict", "found", "consequence")
 _LINES = {
     "ready": ("ready", "green", ": everything needed works"),
@@ -123,7 +123,7 @@ def _findings(settings: CorpusSettings, name: str | None) -> list[ProbeFinding]:
         found += _reranker(settings, str(name))
     if local := engines()[settings.engine_of("extraction")].examined:
         where = "entities and relationships of text units, on this machine"
-        with plugin_errors("engine", settings.engine_of("extraction"), "examining its models"):
+        with plugin_errors("examining its models"):
             found += [replace(one, endpoint=where) for one in load_target(local)(settings)]
     return found
 
@@ -132,7 +132,7 @@ def _advice(name: str | None, advised: dict[str, Any], *, fix: bool) -> list[str
     """Return the settings that fit what was found, which are written where that is wanted."""
     if not advised:
         return ["no setting fixes the problems found; nothing was written"] if fix else []
-    lines = [lines_of(advised)]
+    lines = [with_values("", advised)]
     if fix and name:
         path = write_settings(CorpusStore().folder(name), advised)
         return [f"written into {path}:", *lines, "other settings are unchanged; run doctor again to check"]

@@ -182,7 +182,7 @@ def published_as_it_is(name: str) -> str | None:
     try:
         if not warehouse.file(name).is_file() or published(warehouse, name) is None:
             return None
-        status = status_of(name, unfinished_index)
+        status = status_of(name, unfinished_index(name))
         if not status.unchanged or not status.snapshot:
             return None
         if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):

@@ -13,10 +13,9 @@ from graphrag_dagster.cli.options import Everything, Name
 from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.printable import shorten
-from graphrag_dagster.kernel.lineage.impact import Impact
-from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
-from graphrag_dagster.kernel.lineage.row_lineage import WHY_KINDS
+from graphrag_dagster.kernel.lineage.impact import Impact, impact
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep, open_rows
+from graphrag_dagster.kernel.lineage.row_lineage import WHY_KINDS, why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Told
 
@@ -45,7 +44,8 @@ def show_why(
     """
     if kind not in WHY_KINDS:
         raise QuestionError(f"{kind!r} is not a kind of row; choose {', '.join(WHY_KINDS)}")
-    step = why(Warehouse(), name, kind, row, None if everything else _SHOWN)
+    with open_rows(Warehouse(), name) as rows:
+        step = why(rows, kind, row, None if everything else _SHOWN)
     tree = Tree(_line(step), guide_style="dim")
     _grow(tree, step)
     return Result(step.to_dict(), [tree])
@@ -62,7 +62,8 @@ def show_impact(
         QuestionError: there is no such document.
         WarehouseError: the corpus has not been indexed.
     """
-    found = impact(Warehouse(), name, document)
+    with open_rows(Warehouse(), name) as rows:
+        found = impact(rows, document)
     return Result(found.to_dict(), _impact(found, None if everything else _ROWS))
 
 

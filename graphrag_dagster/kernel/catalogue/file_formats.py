@@ -36,7 +36,7 @@ FORMATS = (
     Format("pptx", (".pptx", ".pptm", ".ppsx"), f"{_READERS}.office.pptx:read_pptx"),
     Format("odt", (".odt", ".odp", ".ott"), f"{_READERS}.office.odt:read_odt"),
     Format("epub", (".epub",), f"{_READERS}.office.epub:read_epub"),
-    Format("rst", (".rst", ".rest"), f"{_READERS}.rst:read_rst"),
+    Format("rst", (".rst", ".rest"), f"{_READERS}.plain_text:read_markup"),
     Format("org", (".org",), f"{_READERS}.plain_text:read_markup"),
     Format("adoc", (".adoc", ".asciidoc", ".asc"), f"{_READERS}.plain_text:read_markup"),
     Format("csv", (".csv",), f"{_READERS}.data.delimited_tables:read_csv"),
@@ -46,6 +46,6 @@ FORMATS = (
     Format("ipynb", (".ipynb",), f"{_READERS}.data.notebook:read_notebook"),
     Format("eml", (".eml",), f"{_READERS}.mail:read_mail"),
     Format("mbox", (".mbox",), f"{_READERS}.mail:read_mailbox"),
-    Format("captions", (".srt", ".vtt"), f"{_READERS}.plain_text:read_captions"),
+    Format("captions", (".srt", ".vtt"), f"{_READERS}.captions:read_captions"),
     Format("parquet", (".parquet",), f"{_READERS}.data.row_records:read_parquet"),
 )

@@ -142,6 +142,12 @@ def error_line(error: BaseException) -> str:
     return told or type(error).__name__
 
 
+def note_of_counts(what: str, counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a note of how many there are of what, or none: ``not in the text: chart (1), picture (3)``."""
+    told = ", ".join(f"{name} ({count:,})" for name, count in sorted(counts.items()) if count)
+    return (f"{what}: {told}",) if told else ()
+
+
 class RecordPlaces:
     """Numbers of rows or lines for a person: how many, and the first few."""
 

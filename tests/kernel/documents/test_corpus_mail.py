@@ -74,7 +74,7 @@ def _forwarded(message: email.message.EmailMessage) -> None:
     [
         (_page, ["It leaks."], None),
         (lambda message: message.set_content("<h1>Roof</h1><p>It&nbsp;leaks.</p>", subtype="html"), ["# Roof", "leaks."], None),
-        (_attached, ["It leaks."], "1 attachment (application/pdf), 1 attachment (text/csv)"),
+        (_attached, ["It leaks."], "attachments (application/pdf) (1), attachments (text/csv) (1)"),
         (_forwarded, ["It leaks.", "Forwarded message:\nFrom: Tom Weill <t@x.org>\nSubject: Old matter", "The key is lost."], None),
         (lambda message: message.set_content("Größe", charset="iso-8859-1"), ["Größe"], None),
         (lambda message: message.set_content("Größe", cte="base64"), ["Größe"], None),
@@ -230,14 +230,14 @@ def test_notebook() -> None:
         "Raw words.",
     ]
     assert (record.title, record.metadata) == ("The roof", {"language": "python", "authors": ["Ada Fell"]})
-    assert reading.notes == ("left out: 2 pictures, 1 traceback of errors",)
+    assert reading.notes == ("left out: pictures (2), tracebacks of errors (1)",)
 
 
 def test_older_notebooks_and_no_notebooks() -> None:
     old = {"worksheets": [{"cells": [{"cell_type": "heading", "level": 2, "source": "Roof"}, {"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": ["one"]}, {"png": "iVBOR", "output_type": "display_data"}]}]}]}  # fmt: skip
     reading = read(json.dumps(old), "a.ipynb")
     assert reading.records[0].text == "## Roof\n\n```\n1\n```\n\none"
-    assert reading.notes == ("left out: 1 picture",)
+    assert reading.notes == ("left out: pictures (1)",)
     for content in ("{", "[]", '{"cells": 1}', "[" * 50_000):
         with pytest.raises(UnreadableError, match="notebook"):
             read(content, "a.ipynb")

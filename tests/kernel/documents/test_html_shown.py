@@ -39,7 +39,7 @@ def shown(body: str) -> str:
         ("<main><p>Main words.</p></main><aside>Hanna Brode died in 1931.</aside>", "Main words.\n\nHanna Brode died in 1931."),
         ("<header><h1>Title</h1></header><main><p>Main words.</p></main>", "# Title\n\nMain words."),
         ("<p>Open.</p><aside><p>The copyright of the chart was sold in May.</p></aside>", "Open.\n\nThe copyright of the chart was sold in May."),
-        ("<p>Open.</p><footer><p>12 Quay Street, open daily.</p><p>© 2021 All rights reserved</p></footer>", "Open.\n\n12 Quay Street, open daily."),
+        ("<p>Open.</p><footer><p>12 Quay Street, open daily.</p><p>© 2021 All rights reserved</p></footer>", "Open.\n\n12 Quay Street, open daily.\n\n© 2021 All rights reserved"),
         ("<nav><p>The museum was founded in 1911 by Marta Lindqvist.</p><a href=/>Home</a></nav>", "The museum was founded in 1911 by Marta Lindqvist.\n\nHome"),
         ("<menu><li>Soup</li><li>Fish</li></menu>", "- Soup\n- Fish"),
         ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢(kan)"),

@@ -37,7 +37,8 @@ def show_status(target: Target) -> Result:
     Raises:
         GraphragError: names the problem and the fix.
     """
-    status = status_of(CorpusStore().resolve(target), unfinished_index)
+    name = CorpusStore().resolve(target)
+    status = status_of(name, unfinished_index(name))
     plan, problem = _plan(status)
     code = 0 if status.up_to_date else TO_DO
     return Result(_facts(status, plan, problem), _shown(status, plan, problem), code=code)

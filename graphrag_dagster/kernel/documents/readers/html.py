@@ -13,15 +13,14 @@ from graphrag_dagster.kernel.documents.file_records import (
 )
 from graphrag_dagster.kernel.documents.readers.html_cleaning import (
     convertible,
-    descendants_of,
+    drop_unshown,
     keep_visible,
     pad_rows,
-    replace_strings,
 )
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, Tag
+    from bs4 import BeautifulSoup
 
 _DECLARED = re.compile(rb"""(?:charset\s*+=|encoding\s*+=)\s*+["']?\s*+([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _FORMATTING = ["a", "b", "strong", "em", "i", "u", "s", "del", "ins", "sub", "sup", "img", "code", "mark"]
@@ -30,7 +29,7 @@ _PROPERTIES = {
     "author": ("author", "article:author", "dc.creator"),
     "description": ("description", "og:description"),
 }
-_BLANKS = re.compile(r"\s+")
+_BLANKS = re.compile("[ \xa0]+")
 _TABLE_RULE = re.compile(r"^\|(?: *-+ *\|)+\n", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
@@ -108,31 +107,27 @@ def to_text(soup: "BeautifulSoup") -> ShownPage:
     A page that is nested or repeats itself beyond reason gives its words alone, line by line; a remark then
     says so.
     """
-    remarks = keep_visible(soup)
-    content = soup.body or soup
-    _fold_blanks(content)
-    text, remark = _convert(content)
+    remarks = drop_unshown(soup)
+    text = _converted(soup, remarks)
+    text = _BLANKS.sub(lambda found: " " if "\xa0" in found[0] else found[0], text)
     text = _TABLE_RULE.sub("", "\n".join(line.rstrip() for line in text.split("\n")))
     text = clean(_EMPTY_LINES.sub("\n\n", text).strip())
-    return ShownPage(text, (*remarks, remark) if remark else tuple(remarks))
+    return ShownPage(text, tuple(remarks))
 
 
-def _convert(content: "Tag") -> tuple[str, str | None]:
+def _converted(soup: "BeautifulSoup", remarks: list[str]) -> str:
+    content = soup.body or soup
     if convertible(content):
-        remark = (
-            None if pad_rows(content) else "cells over several rows are beyond measure, and not all padded"
-        )
+        remarks += keep_visible(soup)
+        if not pad_rows(content):
+            remarks.append("cells over several rows are beyond measure, and not all padded")
         try:
-            return str(_converter().convert_soup(content)), remark
+            return str(_converter().convert_soup(content))
         # Where the library meets what it does not expect, the words are there all the same.
         except (RecursionError, ValueError, TypeError, AttributeError):
             pass
-    return content.get_text("\n", strip=True), "its markup is beyond measure, so only its words were read"
-
-
-def _fold_blanks(content: "Tag") -> None:
-    kept = descendants_of(content, "pre")
-    replace_strings(content, lambda string: string if id(string) in kept else _BLANKS.sub(" ", string))
+    remarks.append("its markup is beyond measure, so only its words were read")
+    return content.get_text("\n", strip=True)
 
 
 def _converter() -> Any:
@@ -142,6 +137,8 @@ def _converter() -> Any:
         heading_style="atx",
         bullets="-",
         strip=_FORMATTING,
+        wrap=True,
+        wrap_width=None,
         table_infer_header=True,
         escape_asterisks=False,
         escape_underscores=False,

@@ -18,9 +18,9 @@ from graphrag_dagster.kernel.documents.file_records import (
     UnreadableError,
     clean,
     lines_of,
+    note_of_counts,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.conversations import left_out_note
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
@@ -48,7 +48,7 @@ def read_mail(data: bytes, source: SourceFile) -> Reading:
         raise UnreadableError("no mail: it does not begin with a header such as 'From:'")
     left: Counter[str] = Counter()
     record = _record(data.lstrip(b"\xef\xbb\xbf\r\n"), left, source)
-    return Reading((record,), None, left_out_note(left))
+    return Reading((record,), None, note_of_counts("left out", left))
 
 
 def read_mailbox(data: bytes, source: SourceFile) -> Reading:
@@ -74,7 +74,7 @@ def read_mailbox(data: bytes, source: SourceFile) -> Reading:
             raise UnreadableError(source.limits.over_limit_reason("max_characters", "characters of text"))
     if blank:
         left["messages without a text"] += blank
-    return Reading(tuple(records), None, left_out_note(left))
+    return Reading(tuple(records), None, note_of_counts("left out", left))
 
 
 def _messages(data: bytes) -> Iterator[bytes]:

@@ -5,9 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from graphrag_dagster.kernel.documents.column_roles import CONVERSATIONS, ColumnNames
+from graphrag_dagster.kernel.documents.column_roles import ColumnNames
 from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.data.chat_exports import in_current_branch, read_export
 from graphrag_dagster.kernel.documents.readers.data.json_objects import (
@@ -95,28 +94,6 @@ def read_jsonl(data: bytes, source: SourceFile) -> Reading:
         except UnreadableError:
             pass
     return _read_sequence(decoded, source, told, None)
-
-
-def read_conversations(decoded: Decoded, source: SourceFile) -> Reading | None:
-    """Read JSON, or lines of it, that holds conversations and nothing else; None for any other text."""
-    broken = RecordPlaces()
-    try:
-        content = json.loads(decoded.text)
-    except (ValueError, RecursionError):
-        content = [value for _, value in _rows(decoded.text, broken)]
-    if broken:
-        return None
-    if export := read_export(content, decoded, source):
-        return export
-    items = content if isinstance(content, list) else [content]
-    if not items or not all(isinstance(item, Mapping) and _holds_conversation(item) for item in items):
-        return None
-    return _read_rows(list(enumerate(items)), decoded, source, _FileNotes(list(decoded.notes)))
-
-
-def _holds_conversation(item: Mapping[str, Any]) -> bool:
-    spoken = (item.get(name) for name in CONVERSATIONS)
-    return "current_node" in item or any(map(is_spoken, spoken))
 
 
 def _parse_whole(text: str, told: _FileNotes) -> object:

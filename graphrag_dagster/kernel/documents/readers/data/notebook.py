@@ -13,9 +13,9 @@ from graphrag_dagster.kernel.documents.file_records import (
     UnreadableError,
     clean,
     json_value,
+    note_of_counts,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.conversations import left_out_note
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.readers.markdown import title_heading
 from graphrag_dagster.kernel.documents.text_decoding import decode
@@ -57,7 +57,7 @@ def read_notebook(data: bytes, _source: SourceFile) -> Reading:
         title=one_line(title) if isinstance(title, str) and title.strip() else title_heading(text),
         metadata={"language": language, "authors": _authors(told)},
     )
-    return Reading((record,), decoded.encoding, (*decoded.notes, *left_out_note(left)))
+    return Reading((record,), decoded.encoding, (*decoded.notes, *note_of_counts("left out", left)))
 
 
 def _cells(content: Any) -> list[Any]:

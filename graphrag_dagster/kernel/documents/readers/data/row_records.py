@@ -22,12 +22,12 @@ from graphrag_dagster.kernel.documents.file_records import (
     clean,
     error_line,
     json_value,
+    note_of_counts,
     one_line,
 )
 from graphrag_dagster.kernel.documents.readers.conversations import (
     VALUES_OF,
     SpokenMessage,
-    left_out_note,
     message_text,
     messages_in,
     speech_lines,
@@ -84,7 +84,7 @@ def reading_of_rows(
         records.append(record)
         characters += len(record.text)
         _check(len(records), characters, source)
-    told = [*notes, *left_out_note(left)]
+    told = [*notes, *note_of_counts("left out", left)]
     if blank:
         told.append(f"{len(blank)} rows have no text in {chosen.text!r}: {blank}")
     return Reading(tuple(records), encoding, tuple(told), tuple(remarks))

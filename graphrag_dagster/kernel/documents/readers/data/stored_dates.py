@@ -104,19 +104,13 @@ def moment_of(value: object) -> datetime.datetime | None:
 def _parse(text: str) -> datetime.datetime | None:
     from email.utils import parsedate_to_datetime
 
-    for read in (datetime.datetime.fromisoformat, parsedate_to_datetime, _parse_spelled_out):
+    for read in (datetime.datetime.fromisoformat, parsedate_to_datetime):
         try:
             found = read(text)
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
         return found.replace(tzinfo=None)
     return None
-
-
-def _parse_spelled_out(text: str) -> datetime.datetime:
-    """As in ``Wednesday, January 4, 2023 at 7:05:00 PM UTC``."""
-    bare = re.sub(r"\s+", " ", text.replace(" at ", " ")).removesuffix(" UTC")
-    return datetime.datetime.strptime(bare, "%A, %B %d, %Y %I:%M:%S %p")
 
 
 def _parse_epoch(number: float) -> datetime.datetime | None:

@@ -11,12 +11,12 @@ from graphrag_dagster.kernel.documents.file_records import (
     RefusedError,
     SourceFile,
     UnreadableError,
+    note_of_counts,
     one_line,
 )
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     Package,
-    note_of_counts,
     resolve_path,
 )
 from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode

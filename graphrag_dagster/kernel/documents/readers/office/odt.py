@@ -10,9 +10,10 @@ from graphrag_dagster.kernel.documents.file_records import (
     SourceFile,
     UnreadableError,
     clean,
+    note_of_counts,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, note_of_counts, row
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, row
 
 #: Not shown: deleted text, declarations, and what repeats what the text says.
 _NOT_SHOWN = frozenset(

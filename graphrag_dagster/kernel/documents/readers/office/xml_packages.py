@@ -12,7 +12,13 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from graphrag_dagster.kernel.documents.file_records import SourceFile, UnreadableError, error_line, one_line
+from graphrag_dagster.kernel.documents.file_records import (
+    SourceFile,
+    UnreadableError,
+    error_line,
+    note_of_counts,
+    one_line,
+)
 
 #: Levels that readers, which call themselves, reach in every Python.
 _MOST_LEVELS = 250
@@ -280,12 +286,6 @@ def child(element: Element | None, *path: str) -> Element | None:
 def children(element: Element, name: str) -> Iterator[Element]:
     """Yield the children of a name."""
     return (one for one in element if one.tag == name)
-
-
-def note_of_counts(what: str, counts: Counter[str]) -> tuple[str, ...]:
-    """Return a note of how many there are of what, or none: ``not in the text: chart (1), picture (3)``."""
-    told = ", ".join(f"{name} ({count:,})" for name, count in sorted(counts.items()) if count)
-    return (f"{what}: {told}",) if told else ()
 
 
 def row(cells: Iterable[str]) -> str:
