@@ -101,8 +101,8 @@ def _corpora(store: CorpusStore, names: list[str]) -> Iterator[str]:
             try:
                 yield from (f"  {line}" for line in part(store, name))
             except (GraphragError, OSError) as error:
-                told = os_error_message(error) if isinstance(error, OSError) else str(error)
-                yield f"  {part.__name__.strip('_').replace('_', ' ')}: {told}"
+                why = os_error_message(error) if isinstance(error, OSError) else str(error)
+                yield f"  {part.__name__.strip('_').replace('_', ' ')}: {why}"
 
 
 def _settings(store: CorpusStore, name: str) -> Iterator[str]:

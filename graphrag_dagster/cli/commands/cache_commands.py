@@ -75,11 +75,11 @@ def prune(
     if not everything:
         _check_unchanged(corpus)
     pruned = maintenance().prune(corpus, everything=everything)
-    told = (
+    text = (
         f"{corpus}: deleted {plural(pruned.replies, 'reply', 'replies')} and "
         f"{plural(pruned.vectors, 'vector')}; {pruned.kept:,} are in use"
     )
-    return Result({"corpus": corpus, **asdict(pruned)}, [told])
+    return Result({"corpus": corpus, **asdict(pruned)}, [text])
 
 
 def export(
@@ -92,8 +92,8 @@ def export(
         for line in maintenance().export(corpus):
             stream.write(line + "\n")
             count += 1
-    told = f"wrote {plural(count, 'reply', 'replies')} to {file}"
-    return Result({"file": file, "replies": count}, [told])
+    text = f"wrote {plural(count, 'reply', 'replies')} to {file}"
+    return Result({"file": file, "replies": count}, [text])
 
 
 def copy(
@@ -112,13 +112,13 @@ def copy(
     target = database_at(place)
     counts = copy_cache(own_database(), target)
     others = sum(new for table, (new, _) in counts.items() if table not in {"replies", "vectors"})
-    told = (
+    text = (
         f"{target.backend.shown}: copied {plural(counts['replies'][0], 'reply', 'replies')}, "
         f"{plural(counts['vectors'][0], 'vector')} and {plural(others, 'other row')}; "
         f"{plural(sum(old for _, old in counts.values()), 'row')} were there"
     )
     copied = {table: {"copied": new, "there": old} for table, (new, old) in counts.items()}
-    return Result({"to": target.backend.shown, "tables": copied}, [told])
+    return Result({"to": target.backend.shown, "tables": copied}, [text])
 
 
 def _check_unchanged(corpus: str) -> None:

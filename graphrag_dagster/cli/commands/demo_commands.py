@@ -86,8 +86,8 @@ def write_sample(folder: Path) -> None:
     if missing:
         say(f"wrote {plural(len(missing), 'file')} of the sample corpus into {folder}")
     if changed:
-        told = plural(len(changed), "file differs", "files differ")
-        say(f"{told} from the sample in {folder}, and stay as they are")
+        text = plural(len(changed), "file differs", "files differ")
+        say(f"{text} from the sample in {folder}, and stay as they are")
 
 
 def _holds(file: Path, content: bytes) -> bool:

@@ -97,8 +97,8 @@ def doctor(
     outcome = verdict(findings)
     facts = {"corpus": name, "verdict": outcome, "findings": findings, "plugins": plugins}
     if not findings:
-        told = f"{name}: no model is used, so there is nothing to probe; nothing was sent"
-        return Result(facts, [*shown, told], code=broken)
+        text = f"{name}: no model is used, so there is nothing to probe; nothing was sent"
+        return Result(facts, [*shown, text], code=broken)
     if outcome != "unusable":
         remember(settings, CapabilityStore(own_database()))
     advised = {key: value for one in findings for key, value in one.settings.items()}

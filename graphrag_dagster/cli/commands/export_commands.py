@@ -96,8 +96,8 @@ def write_back_corpus(
             gone = remove_properties(name, dry_run=dry_run)
             done = "would be" if gone.dry else "was"
             nodes = plural(gone.nodes, "node")
-            told = f"{gone.place}: what was written back of {name} {done} removed from {nodes}"
-            return Result(asdict(gone), [told])
+            text = f"{gone.place}: what was written back of {name} {done} removed from {nodes}"
+            return Result(asdict(gone), [text])
         made = write_back(name, level=chosen, dry_run=dry_run)
     return Result(asdict(made), _write_back_lines(made))
 

@@ -211,8 +211,8 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
     used = usage_rows(name, ran.run_id)
 
     def shown() -> Iterator[Part]:
-        told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
-        yield Text.assemble((name, "bold"), f": {told}")
+        text = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
+        yield Text.assemble((name, "bold"), f": {text}")
         yield f"documents: {_changes(changed)}{_unread(files)}"
         yield from unread_lines(name, files)
         yield from account_lines(account)
@@ -258,5 +258,5 @@ def _unread(files: pl.DataFrame) -> str:
     ignored = unread.filter(status="ignored")["path"].to_list()
     count = unread.height - len(ignored)
     more = ", …" if len(ignored) > _MOST_IGNORED else ""
-    told = f"; {len(ignored):,} ignored ({', '.join(ignored[:_MOST_IGNORED])}{more})" if ignored else ""
-    return (f"; {plural(count, 'file')} not read" if count else "") + told
+    text = f"; {len(ignored):,} ignored ({', '.join(ignored[:_MOST_IGNORED])}{more})" if ignored else ""
+    return (f"; {plural(count, 'file')} not read" if count else "") + text

@@ -30,9 +30,9 @@ def show_plan(target: Target) -> Result:
     if not plan.estimates:
         return Result(plan_facts(plan), [f"{plan.corpus}: no stage uses a model; nothing will be sent"])
     basis = "this model's earlier replies" if plan.experienced else "the names in them"
-    told = f"Text units are exact; reply sizes are estimated from {basis}; later stages are rougher. "
+    text = f"Text units are exact; reply sizes are estimated from {basis}; later stages are rougher. "
     shown = estimates(f"{plan.corpus}: {plan.text_units:,} text units", plan)
-    return Result(plan_facts(plan), [*shown, Text(f"{told}Nothing was sent.", "dim")])
+    return Result(plan_facts(plan), [*shown, Text(f"{text}Nothing was sent.", "dim")])
 
 
 def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool) -> None:

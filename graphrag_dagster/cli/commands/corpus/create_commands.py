@@ -61,8 +61,8 @@ def init_corpus(
         )
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(_TEMPLATE, encoding="utf-8")
-    told = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
-    return Result({"corpus": name, "folder": folder, "settings": path}, [told])
+    text = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
+    return Result({"corpus": name, "folder": folder, "settings": path}, [text])
 
 
 _MOST_SHOWN = 10
@@ -90,8 +90,8 @@ def import_graph(
         from graphrag_dagster.systems.lego.studies.benchmark_forms import write_triples
 
         triples, rows = write_triples(paths, out)
-        told = f"{out}: {triples:,} triples of {rows:,} questions"
-        return Result({"file": out, "triples": triples, "questions": rows}, [told])
+        text = f"{out}: {triples:,} triples of {rows:,} questions"
+        return Result({"file": out, "triples": triples, "questions": rows}, [text])
     if len(paths) > 1:
         raise typer.BadParameter("give one file or folder; several question files need --out")
     found = propose(CorpusStore(), paths[0], name)

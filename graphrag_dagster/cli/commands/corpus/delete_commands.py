@@ -110,11 +110,11 @@ def _delete_history(name: str, *, keep_last: bool, yes: bool) -> Result:
             _confirm(f"Delete {plural(len(runs), 'run')} of {name} from Dagster's records{kept}?")
         check_idle(name)
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
-    told = (
+    text = (
         f"{name}: deleted {plural(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
         f"had {purged.before:,} bytes and have {purged.after:,}"
     )
-    return Result({"corpus": name, **asdict(purged)}, [told])
+    return Result({"corpus": name, **asdict(purged)}, [text])
 
 
 def _confirm(question: str, paths: Iterable[str] = ()) -> None:

@@ -55,8 +55,8 @@ def file_table(files: pl.DataFrame) -> Frame:
     )
 
 
-#: How an outcome is told, in this order.
-_TOLD = {
+#: What became of the rows of graph files, in this order.
+_OUTCOMES = {
     "read": "read",
     "repaired": "read after a repair",
     "dangling": "naming what the graph does not declare",
@@ -64,7 +64,7 @@ _TOLD = {
     "loop": "leading to where they begin",
     "malformed": "quarantined",
 }
-#: Of those that were quarantined, what is told of their files says why.
+#: Outcomes whose reasons are shown; of what is quarantined the files say why.
 _REASONED = ("repaired", "dangling")
 _MOST_REASONS = 5
 
@@ -74,7 +74,7 @@ def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
     if account.is_empty():
         return
     counts = dict(account.group_by("outcome").agg(pl.sum("rows")).iter_rows())
-    parts = " + ".join(f"{counts[one]:,} {_TOLD[one]}" for one in _TOLD if counts.get(one))
+    parts = " + ".join(f"{counts[one]:,} {_OUTCOMES[one]}" for one in _OUTCOMES if counts.get(one))
     yield f"{plural(sum(counts.values()), 'row')} of graphs: {parts}"
     odd = account.filter(pl.col("outcome").is_in(_REASONED)).sort(
         pl.col("outcome").replace_strict(_REASONED, range(len(_REASONED))), "path", "record"
@@ -83,8 +83,8 @@ def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
         odd.select("path", "outcome", "rows", "first_row", "reason").head(_MOST_REASONS).iter_rows()
     ):
         others = f" and {rows - 1:,} more" if rows > 1 else ""
-        told = f" row {first:,}{others}, {_TOLD[outcome]}: {reason or ''}"
-        yield Text.assemble("  ", (path, "yellow"), told)
+        text = f" row {first:,}{others}, {_OUTCOMES[outcome]}: {reason or ''}"
+        yield Text.assemble("  ", (path, "yellow"), text)
     if odd.height > _MOST_REASONS:
         yield f"  and {odd.height - _MOST_REASONS:,} more kinds; all of them: table imports.account"
 
@@ -180,15 +180,15 @@ def name_figures(reader: Reader) -> dict[str, Any] | None:
     }
 
 
-def _name_lines(corpus: str, told: dict[str, Any] | None) -> Iterator[str | Text]:
-    if told is None:
+def _name_lines(corpus: str, figures: dict[str, Any] | None) -> Iterator[str | Text]:
+    if figures is None:
         return
     yield (
-        f"{plural(told['joined'], 'name')} joined to {plural(told['into'], 'entity', 'entities')}; "
-        f"{plural(told['open'], 'question')} on names open: "
+        f"{plural(figures['joined'], 'name')} joined to {plural(figures['into'], 'entity', 'entities')}; "
+        f"{plural(figures['open'], 'question')} on names open: "
         f"graphrag-dagster entities {corpus} --ask"
     )
-    yield from unused_lines(told["unused"])
+    yield from unused_lines(figures["unused"])
 
 
 def unused_lines(unused: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
@@ -262,13 +262,13 @@ def _figure(measure: str, value: float) -> str:
     return f"{value:,.0f} {_singular(words) if value == 1 else words}"
 
 
-def _singular(told: str) -> str:
+def _singular(text: str) -> str:
     """Return what is counted in the singular.
 
     >>> _singular("entities"), _singular("pairs open"), _singular("by extractive engine")
     ('entity', 'pair open', 'by extractive engine')
     """
-    return re.sub(r"s\b", "", re.sub(r"ies\b", "y", told), count=1)
+    return re.sub(r"s\b", "", re.sub(r"ies\b", "y", text), count=1)
 
 
 def sizes_table(sizes: pl.DataFrame) -> Frame:

@@ -190,8 +190,8 @@ def _training_facts(drawn: DrawnQuestions) -> dict[str, Any]:
 
 
 def _doubts(drawn: DrawnQuestions) -> list[str]:
-    told = (
+    text = (
         f"{drawn.measured:,} of the questions for training are asked by 'paths', too, whose figures they "
         "flatter: measure on other files, or set paths.sample"
     )
-    return [told] if drawn.measured else []
+    return [text] if drawn.measured else []

@@ -116,9 +116,9 @@ def run_study(
 
 
 def _context_parts(name: str, made: pl.DataFrame, counted: pl.DataFrame) -> Iterator[str | Frame]:
-    told = format_as_paper(made)
-    yield _study_table(f"{name}: context", told.select(IN_SHORT))
-    yield _study_table("cross-cluster similarity", told.select(CROSS_IN_SHORT))
+    text = format_as_paper(made)
+    yield _study_table(f"{name}: context", text.select(IN_SHORT))
+    yield _study_table("cross-cluster similarity", text.select(CROSS_IN_SHORT))
     yield verdict(made, AS_SET)
     yield _study_table("Table I, as far as it can be counted", counted)
     if "token efficiency" not in counted["aspect"]:
@@ -144,8 +144,8 @@ def _reliability(name: str) -> Iterator[str | Text]:
     elif counts.doubt:
         yield Text(f"nothing can be said on windows: {counts.doubt}", "yellow")
     elif counts.unusable:
-        told = f"{counts.unusable:,} of {counts.verdicts:,} verdicts had no usable reply and count as ties"
-        yield Text(told, "yellow")
+        text = f"{counts.unusable:,} of {counts.verdicts:,} verdicts had no usable reply and count as ties"
+        yield Text(text, "yellow")
 
 
 def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:
