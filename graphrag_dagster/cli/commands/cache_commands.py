@@ -110,15 +110,12 @@ def copy(
             "--to is the cache in use: name another, or set GRAPHRAG_DAGSTER_CACHE to that which is copied"
         )
     target = database_at(place)
-    counts = copy_cache(own_database(), target)
-    others = sum(new for table, (new, _) in counts.items() if table not in {"replies", "vectors"})
-    text = (
-        f"{target.backend.shown}: copied {plural(counts['replies'][0], 'reply', 'replies')}, "
-        f"{plural(counts['vectors'][0], 'vector')} and {plural(others, 'other row')}; "
-        f"{plural(sum(old for _, old in counts.values()), 'row')} were there"
-    )
-    copied = {table: {"copied": new, "there": old} for table, (new, old) in counts.items()}
-    return Result({"to": target.backend.shown, "tables": copied}, [text])
+    copied = {
+        table: {"copied": new, "there": old}
+        for table, (new, old) in copy_cache(own_database(), target).items()
+    }
+    rows = pl.DataFrame([{"table": table, **counts} for table, counts in copied.items()])
+    return Result({"to": target.backend.shown, "tables": copied}, [Frame(rows, target.backend.shown)])
 
 
 def _check_unchanged(corpus: str) -> None:
