@@ -31,18 +31,10 @@ def delete_corpus(
     name: Name,
     history: Annotated[
         bool,
-        typer.Option(
-            "--history",
-            help="Only delete the corpus's runs from Dagster: records, events and logs, "
-            "including what previews showed.",
-        ),
+        typer.Option("--history", help="Only delete the runs from Dagster, with events, logs and previews."),
     ] = False,
     keep_last: Annotated[
-        bool,
-        typer.Option(
-            "--keep-last",
-            help="With --history: keep the newest successful run of the index, and what came after.",
-        ),
+        bool, typer.Option("--keep-last", help="With --history: keep the last good index and later runs.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> Result:
@@ -118,11 +110,11 @@ def _delete_history(name: str, *, keep_last: bool, yes: bool) -> Result:
             _confirm(f"Delete {plural(len(runs), 'run')} of {name} from Dagster's records{kept}?")
         check_idle(name)
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
-    told = (
+    text = (
         f"{name}: deleted {plural(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
         f"had {purged.before:,} bytes and have {purged.after:,}"
     )
-    return Result({"corpus": name, **asdict(purged)}, [told])
+    return Result({"corpus": name, **asdict(purged)}, [text])
 
 
 def _confirm(question: str, paths: Iterable[str] = ()) -> None:

@@ -66,8 +66,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
 def roll_back(
     name: Name,
     version: Annotated[
-        str | None,
-        typer.Argument(help="Snapshot version; default: the previous one."),
+        str | None, typer.Argument(help="Snapshot version; default: the previous one.")
     ] = None,
 ) -> Result:
     """Make an older snapshot the current one.
@@ -78,12 +77,12 @@ def roll_back(
     warehouse = Warehouse()
     before = published(warehouse, name)
     made = rollback(warehouse, name, version)
-    told = (
+    text = (
         f"{name} is read as of {made.published[:19]}Z (snapshot {made.version}), until "
         f"'graphrag-dagster index {name}' publishes the newest state"
     )
     facts = {"corpus": name, "version": made.version, "before": before.version if before else None}
-    return Result(facts, [told])
+    return Result(facts, [text])
 
 
 def _row(one: Snapshot) -> dict[str, Any]:
