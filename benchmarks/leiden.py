@@ -1,21 +1,17 @@
 """Hierarchical Leiden on a synthetic graph: our time against the native call alone, memory, determinism.
 
 Run: python benchmarks/leiden.py [edges]
-Run: python benchmarks/leiden.py edges whole|apart   (at once, or community by community; on Linux)
 """
 
 import hashlib
 import resource
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from graphrag_dagster.kernel.graph.hierarchical_leiden import hierarchical_communities
-from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions, run_native_leiden
-from graphrag_dagster.kernel.graph.undirected_graph import modularity, network
 
 
 def planted(edges: int, seed: int = 0) -> pl.DataFrame:
@@ -50,27 +46,7 @@ def native_seconds(graph: pl.DataFrame) -> float:
     return time.perf_counter() - began
 
 
-def measure(edges: int, most_at_once: int) -> None:
-    """Print what clustering takes in one process, and the modularity of its levels."""
-    graph = network(planted(edges))
-    # From here on the peak is that of the clustering.
-    Path("/proc/self/clear_refs").write_text("5")
-    began, worked = time.perf_counter(), time.process_time()
-    found = run_native_leiden(graph, LeidenOptions(), most_at_once=most_at_once, processes=1)
-    took, worked = time.perf_counter() - began, time.process_time() - worked
-    peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-    print(f"edges {len(graph.low):,}; {took:.1f} s; processor {worked:.1f} s; peak {peak:,.0f} MB")
-    cluster = np.zeros(len(graph.names), dtype=np.int64)
-    for (level,), rows in sorted(found.group_by("level")):
-        cluster[rows["node"].to_numpy()] = rows["cluster"].to_numpy()
-        print(f"C{level}: modularity {modularity(graph, cluster, 1.0):.5f}")
-
-
 def main() -> None:
-    if len(sys.argv) > 2:
-        edges = int(sys.argv[1])
-        measure(edges, {"whole": edges, "apart": 0}[sys.argv[2]])
-        return
     graph = planted(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
     began = time.perf_counter()
     first = hierarchical_communities(graph)

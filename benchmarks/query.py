@@ -38,7 +38,7 @@ from random_graph import random_graph
 
 from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel.catalogue.registry import declared_methods, method_at_level
+from graphrag_dagster.kernel.catalogue.registry import method_at_level, methods
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Source
 from graphrag_dagster.kernel.questions.context.index_retriever import retriever_of
@@ -55,7 +55,7 @@ from support.serve import ServedEndpoint
 
 PODCAST = ROOT.parent / "shared" / "data" / "podcast"
 COMMAND = str(Path(sys.executable).parent / "graphrag-dagster")
-CONDITIONS = [one.name for one in declared_methods() if one.condition]
+CONDITIONS = [one.name for one in methods().values() if one.condition]
 #: Text units that a context of 8,000 tokens may be filled from.
 BASIC_UNITS = 100
 PAPER = {

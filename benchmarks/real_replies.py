@@ -1,4 +1,4 @@
-"""What becomes of recorded replies of real models: records parsed, mended, put aside; reports read.
+"""What becomes of recorded replies of real models: records parsed, repaired, quarantined; reports read.
 
     python benchmarks/real_replies.py [FOLDER]
 
@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_ty
 from graphrag_dagster.kernel.tasks.task_ports import Quarantined
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.extraction_lengths import names_and_pairs
-from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples, read_tuple_records
+from graphrag_dagster.systems.graphrag.llm.record_parsing import read_tuple_records
 from graphrag_dagster.systems.graphrag.llm.summarization import ReportShape
 
 FILES = ("mock_cache.json", "llm_cache_shua-chen.json")
@@ -33,33 +33,24 @@ WORDS = TextPlaces("")
 
 def extraction(replies: list[str]) -> None:
     counts: Counter[str] = Counter()
-    mends: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     begin = time.perf_counter()
     for reply in replies:
-        parsed = parse_tuples(reply)
-        counts += Counter(
-            records=len(parsed.records) + len(parsed.quarantined),
-            entities=sum(one.kind == "entity" for one in parsed.records),
-            relationships=sum(one.kind == "relationship" for one in parsed.records),
-            noise=len(parsed.noise),
-        )
-        records, _ = read_tuple_records(reply, ("entity", "relationship"), gleaning=False)
-        mends.update(mend for one in parsed.records for mend in one.fields.mended)
-        for made, mended in records.instances(WORDS, 0):
+        found, _ = read_tuple_records(reply, ("entity", "relationship"), gleaning=False)
+        counts["records"] += len(found.records) + len(found.bad)
+        counts.update(one.kind for one in found.records)
+        for made, repaired in found.instances(WORDS, 0):
             if isinstance(made, Quarantined):
                 reasons[made.reason] += 1
             else:
-                counts["mended" if mended else "clean"] += 1
+                counts["repaired" if repaired else "clean"] += 1
     seconds = time.perf_counter() - begin
-    kept = counts["clean"] + counts["mended"]
+    kept = counts["clean"] + counts["repaired"]
     print(f"  extraction: {len(replies)} replies, {counts['records']} records in {seconds:.2f} s")
-    print(f"    entities {counts['entities']}, relationships {counts['relationships']}")
-    print(f"    clean {counts['clean']}, mended {counts['mended']}, put aside {sum(reasons.values())}")
-    print(f"    pieces without any field: {counts['noise']}")
-    for name, found in (("mended", mends), ("put aside", reasons)):
-        for what, number in found.most_common():
-            print(f"    {name} {number} × {what}")
+    print(f"    entities {counts['entity']}, relationships {counts['relationship']}")
+    print(f"    clean {counts['clean']}, repaired {counts['repaired']}, quarantined {sum(reasons.values())}")
+    for reason, number in reasons.most_common():
+        print(f"    quarantined {number} × {reason}")
     if counts["records"] != kept + sum(reasons.values()):
         sys.exit("records were lost")
 
@@ -69,11 +60,11 @@ def reports(replies: list[str]) -> None:
     findings: Counter[int] = Counter()
     for reply in replies:
         try:
-            report, mended = read_typed(reply, ReportShape)
+            report, repaired = read_typed(reply, ReportShape)
         except NotUsable as problem:
             counts[f"failed: {problem}"] += 1
         else:
-            counts["mended" if mended else "clean"] += 1
+            counts["repaired" if repaired else "clean"] += 1
             findings[len(report.findings)] += 1
     print(f"  reports: {len(replies)} replies; {dict(counts)}")
     print(f"    findings per report: {dict(sorted(findings.items()))}")
@@ -126,19 +117,19 @@ def readable(reply: str) -> bool:
 
 
 def cut_extractions(replies: list[str]) -> None:
-    """Every beginning of real delimited tuples: refused, or read as mended for want of the end mark."""
+    """Every beginning of real delimited tuples: refused, or read as repaired for want of the end mark."""
     outcomes: Counter[str] = Counter()
     for reply in replies[:MOST]:
         end_mark = reply.upper().rfind("<|COMPLETE")
         for end in range(end_mark if end_mark > 0 else len(reply)):
             try:
-                _, mended = read_tuple_records(
+                _, repaired = read_tuple_records(
                     visible_text(reply[:end]), ("entity", "relationship"), gleaning=False
                 )
             except NotUsable:
                 outcomes["refused"] += 1
             else:
-                outcomes["counted as mended" if mended else "taken for whole"] += 1
+                outcomes["counted as repaired" if repaired else "taken for whole"] += 1
     print(f"{MOST} extraction replies cut at every position before their end mark: {dict(outcomes)}")
 
 

@@ -91,8 +91,6 @@ def settings_reference() -> str:
         "| `GRAPHRAG_DAGSTER_CORPORA` | the corpora root | `corpora` in the home |",
         "| `GRAPHRAG_DAGSTER_WAREHOUSE` | path of a corpus's DuckDB file, with `{corpus}` | `warehouse/{corpus}.duckdb` in the home |",
         "| `GRAPHRAG_DAGSTER_PUBLISHED` | where machines [share snapshots](../how-to/object-storage.md): `s3://bucket/prefix` or `file:///folder`; credentials as of every AWS client | nowhere |",
-        "| `GRAPHRAG_DAGSTER_STAGING` | where [shards](../explanation/operations.md#shards) hand over what they have made: "
-        "`s3://bucket/prefix` or `file:///folder` | `warehouse/staging` in the home |",
         "| `GRAPHRAG_DAGSTER_EXPLORER` | where people open the explorer, which Dagster links to | `http://127.0.0.1:8000` |",
         "| `DAGSTER_HOME` | the Dagster instance | `.dagster_home` in the home |",
         "| `GRAPHRAG_DAGSTER_CACHE` | the LLM cache: a file, or `postgresql://user@host/database` | `cache/replies.sqlite` in the home |",

@@ -25,7 +25,7 @@ from dagster import (
 from graphrag_dagster.assets.asset_checks import AssetCheck, BoundsCheck
 from graphrag_dagster.assets.asset_specs import asset_specs
 from graphrag_dagster.assets.step_execution import OF_SYSTEMS, RESOURCES, check_step, execute_step, run_of
-from graphrag_dagster.assets.step_hooks import ESTIMATE_TAG, account, send_alert
+from graphrag_dagster.assets.step_hooks import ESTIMATE_TAG, account, account_failed
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, requested_stages_for, stages, systems
 from graphrag_dagster.kernel.catalogue.system import Job
@@ -125,10 +125,10 @@ def assets_of(
         except RetryRequested:
             raise
         except Exception as error:
-            send_alert(context, step.name, error)
+            account_failed(context, step.name, error)
             raise
         if blocking:
-            send_alert(context, step.name, WarehouseError(f"failed checks: {', '.join(blocking)}"))
+            account_failed(context, step.name, WarehouseError(f"failed checks: {', '.join(blocking)}"))
         elif context.selected_asset_keys:
             account(context, step.name)
 

@@ -25,7 +25,7 @@ from graphrag_dagster.assets.asset_specs import QUERIES, column_lineage
 from graphrag_dagster.assets.recorded_versions import code_of_tables
 from graphrag_dagster.assets.step_hooks import retry_of
 from graphrag_dagster.errors import CorpusError, EndpointError
-from graphrag_dagster.kernel.catalogue.registry import stages, systems
+from graphrag_dagster.kernel.catalogue.registry import plugin_errors, stages, systems
 from graphrag_dagster.kernel.models.model_costs import RESEARCH_TOKENS
 from graphrag_dagster.kernel.pipeline.garbage_collection import release_memory
 from graphrag_dagster.kernel.pipeline.result_display import FilePath, Url, stored_at
@@ -122,7 +122,8 @@ def _make(
     failure: Exception | None = None
     try:
         if _is_wanted(step, run.settings, context):
-            _run_step(step, run, outputs)
+            with plugin_errors(f"making {step.name}"):
+                _run_step(step, run, outputs)
     # Any error is raised once the tables made before it are written and recorded.
     except Exception as error:
         failure = error

@@ -1,8 +1,6 @@
-"""Logging, accounting and alerts at the end of a step, and its retries."""
+"""Logging and accounting at the end of a step, and its retries."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dagster import AssetExecutionContext, RetryRequested
@@ -25,30 +23,6 @@ CORPUS_TAG, CALLS_TAG, TOKENS_TAG, USD_TAG = (
 ESTIMATE_TAG = "graphrag/estimated_tokens"
 
 
-@dataclass(frozen=True, slots=True)
-class StepFailure:
-    """A step that failed for good, with its run and corpus and the reason."""
-
-    corpus: str
-    step: str
-    run_id: str
-    reason: str
-
-
-Alert = Callable[[StepFailure], None]
-_alerts: list[Alert] = []
-
-
-def on_failure(alert: Alert) -> Alert:
-    """Register ``alert`` to be called with every :class:`StepFailure`; usable as a decorator.
-
-    It is called in the process of the step. Its exceptions are logged and otherwise ignored.
-    """
-    if alert not in _alerts:
-        _alerts.append(alert)
-    return alert
-
-
 def account(context: AssetExecutionContext, step: str) -> None:
     """Log corpus, seconds and cost of a step that is done, and tag the run with its usage so far."""
     collect()
@@ -56,20 +30,10 @@ def account(context: AssetExecutionContext, step: str) -> None:
     context.log.info("%s: %s is done; %s", corpus, step, line)
 
 
-def send_alert(context: AssetExecutionContext, step: str, error: Exception) -> None:
-    """Log corpus, seconds and cost of a step that failed, tag the run, and call the alerts of
-    :func:`on_failure`.
-    """
+def account_failed(context: AssetExecutionContext, step: str, error: Exception) -> None:
+    """Log corpus, seconds and cost of a step that failed, and tag the run with its usage so far."""
     corpus, line = _run_summary(context)
-    reason = _reason(error)
-    context.log.error("%s: %s failed; %s: %s", corpus, step, line, reason)
-    failure = StepFailure(corpus, step, context.run_id, reason)
-    for alert in _alerts:
-        try:
-            alert(failure)
-        # An alert may raise anything, and must not prevent the others.
-        except Exception as problem:
-            context.log.warning("the alert %s failed: %s", getattr(alert, "__name__", alert), problem)
+    context.log.error("%s: %s failed; %s: %s", corpus, step, line, _reason(error))
 
 
 def _run_summary(context: AssetExecutionContext) -> tuple[str, str]:

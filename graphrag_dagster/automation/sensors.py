@@ -1,8 +1,7 @@
 """Sensors and schedules, all off by default."""
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -26,11 +25,9 @@ from dagster import (
 from graphrag_dagster.assets.step_assets import INDEX
 from graphrag_dagster.automation.corpora_sensor import corpora_sensor
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.corpus_changes import changed_since_published
-from graphrag_dagster.kernel.settings.indexing_settings import ScheduleSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.resources.dagster_keys import CORPUS
@@ -47,70 +44,21 @@ def finished_batches(
 ) -> SensorResult:
     """Request a run for every corpus that is no longer waiting for a batch."""
     # Imported here because runs do not need it.
-    from graphrag_dagster.kernel.models.batch_store import finished_batches
+    from graphrag_dagster.kernel.models.batch_store import BatchStore, refresh_all
     from graphrag_dagster.kernel.storage.corpus_store import models_of
 
-    corpora, problems = finished_batches(graphrag_memory.database(), models_of)
-    for problem in problems:
+    database = graphrag_memory.database()
+    for problem in refresh_all(database, models_of):
         context.log.warning(problem)
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
     requests = [
         RunRequest(run_key=f"batch-{stable_id(*ids)}", partition_key=name)
-        for name, ids in corpora.items()
+        for name, ids in BatchStore(database).ready().items()
         if name in known
     ]
     return SensorResult(
         run_requests=requests, skip_reason=None if requests else "no corpus is waiting for a finished batch"
     )
-
-
-#: Due time of a corpus without a schedule.
-_NEVER = 0.0
-
-
-@dataclass(slots=True)
-class _Timetable:
-    """When each corpus is due, with the state of its settings file: ``[size, modification time, due]``."""
-
-    store: CorpusStore
-    now: float
-    due: dict[str, list[float]] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-
-    def take(self, cursor: str | None, known: set[str]) -> Iterator[tuple[str, float]]:
-        """Check the corpora that have a partition; yield those due, with the time they were due."""
-        before: dict[str, list[float]] = _loaded(cursor)
-        for name in sorted(known & set(self.store.names())):
-            try:
-                path = self.store.folder(name) / SETTINGS_FILE
-                status = path.stat() if path.is_file() else None
-                state = [float(status.st_size), float(status.st_mtime_ns)] if status else [0.0, 0.0]
-                entry = before.get(name)
-                if entry is not None and entry[:2] == state and not _NEVER < entry[2] <= self.now:
-                    self.due[name] = entry
-                    continue
-                settings = self.store.settings(name).schedule if status else ScheduleSettings()
-                self.due[name] = [*state, self._next(settings)]
-                if entry is not None and entry[:2] == state:
-                    yield name, entry[2]
-            except (GraphragError, OSError) as error:
-                self.problems.append(f"the schedule of corpus {name} cannot be read: {error}")
-
-    def _next(self, settings: ScheduleSettings) -> float:
-        if settings.cron is None:
-            return _NEVER
-        now = datetime.fromtimestamp(self.now, ZoneInfo(settings.timezone))
-        return next(CronSim(settings.cron, now)).timestamp()
-
-
-def _loaded(cursor: str | None) -> dict[str, list[float]]:
-    try:
-        return {
-            str(name): [float(number) for number in entry]
-            for name, entry in json.loads(cursor or "{}").items()
-        }
-    except (ValueError, TypeError, AttributeError):
-        return {}
 
 
 @sensor(
@@ -127,18 +75,29 @@ def scheduled_corpora(
 
 
 def scheduled(context: SensorEvaluationContext, corpora: CorpusStore, now: float) -> SensorResult:
-    """Evaluate the sensor ``scheduled_corpora`` at a time given in seconds since the epoch."""
+    """Evaluate the sensor ``scheduled_corpora`` at a time given in seconds since the epoch.
+
+    Its cursor is the time of the previous tick.
+    """
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
-    timetable = _Timetable(corpora, now)
-    requests = [
-        RunRequest(run_key=f"scheduled-{name}-{due:.0f}", partition_key=name)
-        for name, due in timetable.take(context.cursor, known)
-    ]
-    for problem in timetable.problems:
-        context.log.warning(problem)
+    requests, previous = [], now
+    # The cursor of an earlier release is no number.
+    with suppress(ValueError):
+        previous = float(context.cursor or now)
+    for name in sorted(known & set(corpora.names())):
+        try:
+            settings = corpora.settings(name).schedule
+        except (GraphragError, OSError) as error:
+            context.log.warning("the schedule of corpus %s cannot be read: %s", name, error)
+            continue
+        if settings.cron:
+            since = datetime.fromtimestamp(previous, ZoneInfo(settings.timezone))
+            due = next(CronSim(settings.cron, since)).timestamp()
+            if due <= now:
+                requests.append(RunRequest(run_key=f"scheduled-{name}-{due:.0f}", partition_key=name))
     return SensorResult(
         run_requests=requests,
-        cursor=json.dumps(timetable.due, separators=(",", ":")),
+        cursor=str(now),
         skip_reason=None if requests else "no corpus is due",
     )
 

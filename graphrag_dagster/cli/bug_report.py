@@ -5,6 +5,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +31,6 @@ from graphrag_dagster.kernel.tables.declared_tables import all_tables
 
 _DISTRIBUTION = "graphrag-dagster"
 _VARIABLES = ("DAGSTER_HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "NO_COLOR")
-_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:.*;.*\bextra\s*==\s*['\"](?P<extra>[\w.-]+)['\"])?")
 #: A value of one word, such as the name of an engine or a model; a longer text may be somebody's.
 _WORD = re.compile(r"[\w.:/+@*-]{1,80}")
 #: Parts of a setting's key below which servers are given what may be a credential under any name.
@@ -72,32 +72,17 @@ def _machine() -> Iterator[str]:
     yield f"Python {platform.python_version()} ({platform.python_implementation()})"
     yield f"{platform.platform()}, {plural(os.cpu_count() or 1, 'processor')}"
     yield f"terminal: {'yes' if sys.stdout.isatty() else 'no'}, {sys.getfilesystemencoding()}"
-    needed, extras = _requirements()
-    versions = [f"{name} {_version(name) or 'missing'}" for name in needed]
-    yield f"packages: {', '.join(versions)}"
-    yield f"extras: {', '.join(extras) or 'none'}"
+    yield f"packages: {', '.join(_packages())}"
     given = [name for name in os.environ if name.startswith("GRAPHRAG_DAGSTER_") or name in _VARIABLES]
     yield f"variables set: {', '.join(sorted(given)) or 'none'}"
 
 
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _requirements() -> tuple[list[str], list[str]]:
-    """Return the packages that are needed in any case, and the extras all of whose packages are installed."""
-    try:
-        required = metadata.requires(_DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return [], []
-    packages: dict[str | None, list[str]] = {}
-    for match in filter(None, map(_REQUIREMENT.match, required)):
-        packages.setdefault(match["extra"], []).append(match["name"])
-    needed = sorted(packages.pop(None, []))
-    return needed, sorted(str(extra) for extra, names in packages.items() if all(map(_version, names)))
+def _packages() -> Iterator[str]:
+    """Yield what is installed of the packages that this one needs, those of its extras among them."""
+    with suppress(metadata.PackageNotFoundError):
+        for name in sorted({re.split(r"[^\w.-]", one)[0] for one in metadata.requires(_DISTRIBUTION) or ()}):
+            with suppress(metadata.PackageNotFoundError):
+                yield f"{name} {metadata.version(name)}"
 
 
 def _plugins() -> Iterator[str]:
@@ -105,7 +90,7 @@ def _plugins() -> Iterator[str]:
     yield f"plug-ins: {'none' if not found else ''}".rstrip()
     for one in found:
         state = f"left out: {one.problem}" if one.problem else "in use"
-        yield f"  {one.kind} {one.name} of {one.package}, {state}"
+        yield f"  {one.name} of {one.package}, {state}"
 
 
 def _corpora(store: CorpusStore, names: list[str]) -> Iterator[str]:

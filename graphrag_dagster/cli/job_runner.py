@@ -1,4 +1,4 @@
-"""A Dagster job run for a corpus in this process, and the forecast shown before an index."""
+"""A Dagster job run for a corpus in this process."""
 
 import time
 import uuid
@@ -11,15 +11,13 @@ from dagster import (
     DagsterInstance,
     ExecuteInProcessResult,
 )
-from rich.markup import escape
 
-from graphrag_dagster.apps.planning.indexing_forecast import Outlook
 from graphrag_dagster.assets.step_execution import problems_of
 from graphrag_dagster.assets.step_hooks import RETRIES_TAG
-from graphrag_dagster.cli.console import ERR, OUT
-from graphrag_dagster.cli.progress_bars import span, watching
+from graphrag_dagster.cli.progress_bars import watching
+from graphrag_dagster.cli.result import say
 from graphrag_dagster.cli.run_budget import RunBudget, RunOutcome
-from graphrag_dagster.cli.run_summary import usage_line
+from graphrag_dagster.cli.run_summary import usage_rows, usage_table
 from graphrag_dagster.component import compose
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.kernel.common.printable import printable
@@ -28,30 +26,6 @@ from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 from graphrag_dagster.kernel.storage.home import PREVIEWS, is_on
 from graphrag_dagster.resources.dagster_instance import instance, marked_as_running
 from graphrag_dagster.resources.dagster_keys import CORPUS, resource_key
-
-
-def show_outlook(before: Outlook) -> None:
-    """Print to standard error how big a corpus is, and how long its index may take."""
-    words = f", about {before.words:,} words" if before.words is not None else ""
-    files = "1 file" if before.files == 1 else f"{before.files:,} files"
-    ERR.say(f"{files}, {_size(before.bytes)}{words}; {_time(before)}")
-
-
-def _time(before: Outlook) -> str:
-    asks = f"model {escape(before.asks)} is used" if before.asks else "no model is used"
-    if before.calls is not None:
-        asks += f", about {before.calls.expected:,.0f} calls"
-    if before.last:
-        then = "" if before.last.bytes == before.bytes else f" of {_size(before.last.bytes)}"
-        return f"{asks}; an index of all files{then} took {span(before.last.seconds)}"
-    if before.seconds is None:
-        return asks
-    return f"{asks}; by what was indexed here before, this may take about {span(before.seconds)}"
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
-
 
 _INDEXING, _MOST_PROBLEMS = ("index", "embed"), 20
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -66,30 +40,18 @@ def run_watched(
     *,
     resources: ResourceConfig | None = None,
 ) -> RunOutcome:
-    """Run a job for a corpus and show its progress; see :func:`run_and_summarise`."""
-    with watching():
-        return run_and_summarise(name, job, budget, resources=resources)
-
-
-def run_and_summarise(
-    name: str,
-    job: str,
-    budget: RunBudget | None = None,
-    *,
-    run_id: str | None = None,
-    resources: ResourceConfig | None = None,
-) -> RunOutcome:
-    """Run a job for a corpus; where it fails, say what it has used by then.
+    """Run a job for a corpus and show its progress; where it fails, say what it has used by then.
 
     Raises:
         GraphragError: a step failed for a reason the user can fix.
     """
-    run_id, begin = run_id or str(uuid.uuid4()), time.monotonic()
+    run_id, begin = str(uuid.uuid4()), time.monotonic()
     try:
-        run_job(name, job, run_id=run_id, budget=budget, resources=resources)
+        with watching():
+            run_job(name, job, run_id=run_id, budget=budget, resources=resources)
     except GraphragError:
-        if used := usage_line(name, run_id):
-            OUT.say(used)
+        for part in usage_table(usage_rows(name, run_id)):
+            say(part)
         raise
     return RunOutcome(run_id, time.monotonic() - begin)
 

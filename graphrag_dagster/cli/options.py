@@ -14,7 +14,7 @@ def _name_of(target: str) -> str:
 
 Name = Annotated[
     str,
-    typer.Argument(help="Name of the corpus, or its folder.", callback=_name_of, show_default=False),
+    typer.Argument(help="Name of the corpus, or its folder.", callback=_name_of),
 ]
 Yes = Annotated[
     bool,
@@ -23,19 +23,16 @@ Yes = Annotated[
 
 Target = Annotated[
     str,
-    typer.Argument(help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False),
+    typer.Argument(help="Name of a corpus, or path of any folder.", metavar="NAME|PATH"),
 ]
 
 # The names of the search methods are put in where the help is shown.
-Method = Annotated[
-    str | None, typer.Option(help="{methods}; default: that of corpus.yaml.", show_default=False)
-]
+Method = Annotated[str | None, typer.Option(help="{methods}; default: that of corpus.yaml.")]
 Level = Annotated[
     str | None,
     typer.Option(
         help="Community level of {levelled}, C0 (coarse) to C3 and deeper, C-1 and above in large "
-        "corpora; default: as the settings say.",
-        show_default=False,
+        "corpora; default: as the settings say."
     ),
 ]
 Documents = Annotated[
@@ -44,7 +41,6 @@ Documents = Annotated[
         "--document",
         help="Title, path, file name or id of a document to answer from; several times for any of several.",
         metavar="NAME",
-        show_default=False,
     ),
 ]
 Folders = Annotated[
@@ -53,7 +49,6 @@ Folders = Annotated[
         "--folder",
         help="Folder of documents to answer from; several times for any of several.",
         metavar="NAME",
-        show_default=False,
     ),
 ]
 DateFrom = Annotated[
@@ -74,7 +69,6 @@ Where = Annotated[
         "--where",
         help="Condition on metadata, such as 'year>=2020' or speaker=Anna; several times for all of several.",
         metavar="KEY=VALUE",
-        show_default=False,
     ),
 ]
 Soft = Annotated[
@@ -82,7 +76,6 @@ Soft = Annotated[
     typer.Option(
         "--soft-filters/--no-soft-filters",
         help="Favour documents and periods that the question names; default: the settings'.",
-        show_default=False,
     ),
 ]
 MaxUsd = Annotated[float | None, typer.Option(min=0, help="Spending limit of the run, in US dollars.")]

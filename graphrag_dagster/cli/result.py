@@ -117,8 +117,14 @@ def facts_table(rows: Iterable[tuple[str, str | Text]], styles: Mapping[str, str
     made.add_column()
     made.add_column(overflow="fold")
     for label, line in rows:
-        made.add_row(label, line, style=(styles or {}).get(label))
+        shown = Text(line) if isinstance(line, str) else line
+        made.add_row(label, shown, style=(styles or {}).get(label))
     return made
+
+
+def labelled(facts: Mapping[str, Any]) -> Table:
+    """Return facts below each other, each beside its key in words."""
+    return facts_table((key.replace("_", " "), cell(value)) for key, value in facts.items())
 
 
 def cell(value: object) -> str:
@@ -127,7 +133,7 @@ def cell(value: object) -> str:
         case None:
             return "–"
         case bool():
-            return "yes" if value else ""
+            return "yes" if value else "no"
         case int():
             return f"{value:,}"
         case float():

@@ -15,7 +15,6 @@ from graphrag_dagster.cli.result import Frame
 from graphrag_dagster.kernel.catalogue.registry import engines
 from graphrag_dagster.kernel.models.cache.cache_database import own_database_if_made
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
-from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.table_declaration import Table
@@ -36,18 +35,11 @@ _HEADINGS = {
 }
 
 
-def _usage_by_task(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
-    cache = own_database_if_made() if run_id else None
-    return UsageLog(cache).by_task(corpus, run_id) if run_id and cache else {}
-
-
-def money(use: ModelUse) -> str:
-    """Render the money of a use, or that its price is unknown."""
-    return "?" if use.money is None else f"{use.usd:.4f}"
-
-
 def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
     """What a run used, by asset, task and model."""
+    cache = own_database_if_made()
+    if not run_id or not cache:
+        return []
     return [
         {
             "asset": asset,
@@ -57,7 +49,7 @@ def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
             "usd": use.money,
             "seconds": round(use.seconds, 3),
         }
-        for (asset, task, model), use in _usage_by_task(corpus, run_id).items()
+        for (asset, task, model), use in UsageLog(cache).by_task(corpus, run_id).items()
     ]
 
 
@@ -71,20 +63,6 @@ def usage_table(used: Sequence[Mapping[str, Any]]) -> list[Frame]:
     sums = [pl.sum(name) for name in rows.columns if name not in {"task", "model", "usd"}]
     total = rows.select(*sums, price, task=pl.lit("all"))
     return [Frame(pl.concat([rows, total], how="diagonal_relaxed"), "model usage of this run", _HEADINGS)]
-
-
-def usage_line(corpus: str, run_id: str) -> str | None:
-    """One line on what a run used; None where no model was asked."""
-    use = sum(_usage_by_task(corpus, run_id).values(), ModelUse())
-    if use == ModelUse():
-        return None
-    lost = f", {use.failed:,} failed" if use.failed else ""
-    late = f", {use.timeouts:,} time-outs" if use.timeouts else ""
-    return (
-        f"this run: {use.calls:,} calls, {use.cached:,} from the cache{lost}{late}, "
-        f"{use.input_tokens:,} tokens in, {use.output_tokens:,} out, US$ {money(use)}, "
-        f"{use.seconds:,.0f} s waited for the endpoint"
-    )
 
 
 def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:

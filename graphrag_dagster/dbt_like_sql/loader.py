@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from graphlib import CycleError
 from importlib.metadata import version
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.catalogue.dependencies import dependency_order
 from graphrag_dagster.kernel.catalogue.registry import model_folders
 from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, line_of
@@ -111,7 +113,11 @@ def _read(folders: Iterable[Path]) -> list[SqlModel]:
             f"no model makes {', '.join(missing)}, declared with `sql=True`: write {wanted} in the folder "
             "`models` of its package"
         )
-    return _ordered(by_name)
+    try:
+        return dependency_order(by_name, lambda model: [ref.full_name for ref in model.refs])
+    except CycleError as error:
+        files = ", ".join(str(by_name[name].file) for name in error.args[1][1:])
+        raise ModelError(f"models refer to each other in a circle: {files}") from error
 
 
 def _fingerprint(models: Iterable[SqlModel]) -> str:
@@ -159,19 +165,6 @@ def _load(file: Path) -> SqlModel:
     query = _REF.sub(lambda match: qualified(refs[match["name"]]), text)
     # Blank lines before it stay, so that errors name the lines of the file.
     return SqlModel(file, target, query.rstrip(), tuple(refs[name] for name in sorted(refs)))
-
-
-def _ordered(models: Mapping[str, SqlModel]) -> list[SqlModel]:
-    waiting = dict(models)
-    ordered: list[SqlModel] = []
-    while waiting:
-        ready = [m for m in waiting.values() if not any(ref.full_name in waiting for ref in m.refs)]
-        if not ready:
-            files = ", ".join(str(model.file) for model in waiting.values())
-            raise ModelError(f"models refer to each other in a circle: {files}")
-        for model in ready:
-            ordered.append(waiting.pop(model.table.full_name))
-    return ordered
 
 
 def empty_database(declared: Iterable[Table] = all_tables()) -> duckdb.DuckDBPyConnection:

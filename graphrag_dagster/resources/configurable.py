@@ -121,15 +121,6 @@ class _RunLog(Listener):
     def __init__(self, log: DagsterLogManager) -> None:
         self._log = log
 
-    def start(self, stage: str, total: int | None) -> None:
-        """Ignore it: steps have their own events."""
-
-    def advance(self, stage: str, steps: int) -> None:
-        """Ignore it."""
-
-    def finish(self, stage: str) -> None:
-        """Ignore it."""
-
     def say(self, line: str) -> None:
         """Log a warning."""
         self._log.warning("%s", line)

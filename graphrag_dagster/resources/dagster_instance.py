@@ -1,6 +1,7 @@
 """The persistent Dagster instance, created on first use. Errors are one line with the fix."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -19,9 +20,8 @@ from graphrag_dagster.kernel.storage.home import dagster_home
 
 _SETTINGS_FILE = "dagster.yaml"
 _SETTINGS = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
-_RUNS, _INDEX, _SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
-_FILES = (_RUNS, _INDEX, _SCHEDULES)
-#: Marker file that exists while Dagster creates its files.
+_FILES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
+#: Folder in which Dagster creates its files, until they are whole.
 _MAKING = ".making"
 _SECONDS = 120.0
 _LONGEST = 400
@@ -101,9 +101,11 @@ def _open_locked(folder: Path, *, running: bool) -> DagsterInstance:
         with FileLock(folder / ".opening.lock", timeout=_SECONDS):
             if not (folder / _SETTINGS_FILE).exists():
                 write_durably(folder / _SETTINGS_FILE, _SETTINGS)
-            if _keeps_records_elsewhere(folder):
-                return _open(folder, running=running)
-            return _open_whole(folder, running=running)
+            if not _keeps_records_elsewhere(folder):
+                _make_records(folder)
+                if empty := [file for file in map(folder.joinpath, _FILES) if _is_empty(file)]:
+                    raise _damage_error(empty, "nothing is in it")
+            return _open(folder, running=running)
     except Timeout:
         raise DagsterInstanceError(
             f"another process has been opening Dagster's records in {folder} for {_SECONDS:.0f} s; stop it, "
@@ -134,40 +136,25 @@ def _open(folder: Path, *, running: bool) -> DagsterInstance:
     return DagsterInstance.local_temp(str(folder), settings)
 
 
-def _open_whole(folder: Path, *, running: bool) -> DagsterInstance:
-    """Open the instance with all its tables, even if a process was killed while Dagster created them."""
-    files = [folder / name for name in _FILES]
-    blank = [file for file in files if file.exists() and not file.stat().st_size]
-    if any(file.stem != "index" for file in (folder / _INDEX).parent.glob("*.db")):
-        # Events of runs exist, so an empty index file has lost its content.
-        if lost := [file for file in blank if file != folder / _SCHEDULES]:
-            raise _damage_error(lost, "nothing is in it")
-    elif blank or (folder / _MAKING).exists():
-        # Whole ones may hold what ``dagster dev`` was told, such as which sensors run.
-        for file in (file for file in files if not _is_whole(file)):
-            for end in ("", "-wal", "-shm"):
-                file.with_name(file.name + end).unlink(missing_ok=True)
-    whole = all(map(_is_whole, files))
-    if not whole:
-        (folder / _MAKING).touch()
-    opened = _open(folder, running=running)
-    if not whole:
-        # Dagster completes its index on the first read, but needs some of the tables before.
-        opened.get_asset_keys(limit=1)
-    (folder / _MAKING).unlink(missing_ok=True)
-    return opened
+def _make_records(folder: Path) -> None:
+    """Have Dagster create its files aside, because what a kill leaves of them is of no use."""
+    making, history = folder / _MAKING, folder / "history"
+    if not history.exists():
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir()
+        write_durably(making / _SETTINGS_FILE, _SETTINGS)
+        with DagsterInstance.local_temp(str(making)) as made:
+            # Dagster completes its index on the first read.
+            made.get_asset_keys(limit=1)
+        if not (folder / "schedules").exists():
+            (making / "schedules").rename(folder / "schedules")
+        (making / "history").rename(history)
+    shutil.rmtree(making, ignore_errors=True)
 
 
-def _is_whole(file: Path) -> bool:
-    """Whether a file has the revision of its tables, which is written last."""
-    try:
-        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-            return bool(connection.execute("select 1 from alembic_version").fetchone())
-    except sqlite3.OperationalError:
-        return False
-    except sqlite3.DatabaseError:
-        # Dagster will report what is wrong with it.
-        return True
+def _is_empty(file: Path) -> bool:
+    """Whether a file has lost its content: SQLite takes it for a database without tables."""
+    return file.is_file() and not file.stat().st_size
 
 
 def _keeps_records_elsewhere(folder: Path) -> bool:
@@ -209,8 +196,7 @@ def _damage_error(files: list[Path], why: str) -> DagsterInstanceError:
 
 def _is_damaged(file: Path) -> bool:
     try:
-        # SQLite accepts an empty file as a database without tables, and Dagster then misses those.
-        if not file.stat().st_size:
+        if _is_empty(file):
             return True
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
             return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphrag_dagster.kernel.catalogue.registry import stages_made
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.pipeline.index_status import UnfinishedIndex
+from graphrag_dagster.kernel.pipeline.index_status import UnfinishedRun
 from graphrag_dagster.kernel.storage.home import dagster_home
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _DONE = "SUCCESS"
 _ENDED = ("FAILURE", "CANCELED", "CANCELING")
 
 
-def unfinished_index(corpus: str) -> UnfinishedIndex | None:
+def unfinished_index(corpus: str) -> UnfinishedRun | None:
     """Return the last run to index a corpus if it has not succeeded, else None.
 
     Dagster takes half a second to load: it is only asked where its records have changed since it said that
@@ -57,7 +57,7 @@ def _state_of_records() -> str:
     return " ".join(f"{file.st_mtime_ns} {file.st_size}" for file in files)
 
 
-def _recorded(corpus: str) -> UnfinishedIndex | None:
+def _recorded(corpus: str) -> UnfinishedRun | None:
     # Imported here because it imports Dagster, which not every command needs.
     from graphrag_dagster.resources.dagster_instance import recorded_instance
 
@@ -69,8 +69,11 @@ def _recorded(corpus: str) -> UnfinishedIndex | None:
             return None
         failed = run.status.value in _ENDED
         begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
-        return UnfinishedIndex(
-            run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None
+        return UnfinishedRun(
+            run.run_id,
+            "failed" if failed else "running or killed",
+            begun.isoformat(timespec="seconds"),
+            _failed_step(instance, run.run_id) if failed else None,
         )
 
 

@@ -65,8 +65,8 @@ def test_the_tree_leads_to_what_a_statement_rests_on(
     lines = [re.sub(r"^[│├└─\s]+", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
     found = lines.index("Found")
     assert lines[found + 1 : found + 8] == [
-        "named: [Hana]", "rows: 1,200", "near: 0.500", "whole: yes",
-        "Names", "Hana taken for Hanna, sure 0.720", "[Ulm] sure 0.000",
+        "named: [Hana]", "rows: 1,200", "near: 0.5", "whole: yes",
+        "Names", "Hana taken for Hanna, sure 0.72", "[Ulm] sure 0",
     ]  # fmt: skip
     first = lines.index("[1] report “The strike” r1")
     assert lines[first + 1 :] == [

@@ -6,25 +6,22 @@ import time
 import pytest
 from rich.console import Console
 
-from graphrag_dagster.apps.planning.indexing_forecast import (
-    Indexing,
-    Outlook,
-)
+from graphrag_dagster.apps.planning.indexing_forecast import IndexEstimate
 from graphrag_dagster.cli import progress_bars as shown_progress
-from graphrag_dagster.cli.job_runner import show_outlook
-from graphrag_dagster.cli.progress_bars import ProgressBars, ProgressLines, progress_on, span
+from graphrag_dagster.cli.commands.indexing import _estimate_line
+from graphrag_dagster.cli.progress_bars import ShownProgress, pending_summary, span
 from graphrag_dagster.kernel.common.progress import PendingCall, listening, pending_call, say, stage
 from graphrag_dagster.kernel.models.call_estimates import exactly
 
 
 @pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> ProgressLines:
+def lines(monkeypatch: pytest.MonkeyPatch) -> ShownProgress:
     """Lines of progress that are never looked for by themselves."""
-    monkeypatch.setattr(ProgressLines, "_watch", lambda _: None)
-    return ProgressLines(Console(file=io.StringIO(), width=60))
+    monkeypatch.setattr(ShownProgress, "_watch", lambda _: None)
+    return ShownProgress(Console(file=io.StringIO(), width=60))
 
 
-def printed(lines: ProgressLines) -> list[str]:
+def printed(lines: ShownProgress) -> list[str]:
     assert isinstance(lines.console.file, io.StringIO)
     return lines.console.file.getvalue().splitlines()
 
@@ -33,16 +30,10 @@ def long_ago(call: PendingCall) -> None:
     call.sent, call.begun = True, time.monotonic() - 40.0
 
 
-def test_progress_is_bars_in_a_terminal_and_lines_elsewhere() -> None:
-    assert isinstance(progress_on(Console(file=io.StringIO(), force_terminal=True)), ProgressBars)
-    assert isinstance(progress_on(Console(file=io.StringIO())), ProgressLines)
-
-
 def test_bars_show_what_is_waited_for_below_them() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
-    with ProgressBars(console) as bars, listening(bars), pending_call("model m", "rate_reports") as call:
+    with ShownProgress(console) as bars, listening(bars), pending_call("model m", "rate_reports") as call:
         long_ago(call)
-        bars.look()
         with stage("Rating reports", 12) as running:
             running.advance(3)
             say("model m did not answer")
@@ -52,7 +43,7 @@ def test_bars_show_what_is_waited_for_below_them() -> None:
         assert told in shown
 
 
-def test_a_stage_that_ends_is_a_line_and_so_is_what_is_said(lines: ProgressLines) -> None:
+def test_a_stage_that_ends_is_a_line_and_so_is_what_is_said(lines: ShownProgress) -> None:
     with lines, listening(lines):
         with stage("Reading files", 3) as running:
             running.advance(2)
@@ -66,7 +57,7 @@ def test_a_stage_that_ends_is_a_line_and_so_is_what_is_said(lines: ProgressLines
     }
 
 
-def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: ProgressLines) -> None:
+def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: ShownProgress) -> None:
     with lines, listening(lines), pending_call("model m", "rate_reports") as call:
         long_ago(call)
         with stage("Rating reports", 12) as running:
@@ -87,17 +78,15 @@ def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: Progres
         ("list of models", "", "waiting for list of models; "),
     ],
 )
-def test_a_call_of_no_stage_says_itself_what_it_is_for(
-    lines: ProgressLines, whom: str, task: str, told: str
-) -> None:
+def test_a_call_of_no_stage_says_itself_what_it_is_for(whom: str, task: str, told: str) -> None:
     with pending_call(whom, task) as call:
         long_ago(call)
-        assert str(lines.pending_summary()).startswith(told)
-    assert lines.pending_summary() is None
+        assert str(pending_summary()).startswith(told)
+    assert pending_summary() is None
 
 
 def test_what_takes_long_is_told_of_more_rarely(
-    lines: ProgressLines, monkeypatch: pytest.MonkeyPatch
+    lines: ShownProgress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Time:
         now = 1000.0
@@ -109,7 +98,6 @@ def test_what_takes_long_is_told_of_more_rarely(
     monkeypatch.setattr(shown_progress, "time", clock)
     lines._begun = lines._next = clock.now
     lines.start("Reading files", 10)
-    lines._stages["Reading files"].begun = clock.now
     for _ in range(3600):
         lines.look()
         clock.now += 1.0
@@ -128,56 +116,29 @@ def test_times_are_rendered_roughly(seconds: float, told: str) -> None:
     ("before", "told"),
     [
         (
-            Outlook(1, 12_000, 2000, seconds=8.2),
-            "1 file, 12.0 kB, about 2,000 words; no model is used; by what was indexed here before, this may take "
-            "about 8.2 s",
+            IndexEstimate(1, 12_000, seconds=8.2),
+            "1 file, 12.0 kB; no model is used; by what was indexed here before, all of it may take about 8.2 s",
         ),
         (
-            Outlook(1200, 3_400_000, None, "m", exactly(70), 600.0),
-            "1,200 files, 3.4 MB; model m is used, about 70 calls; by what was indexed here before, this may take "
-            "about 10 min",
+            IndexEstimate(1200, 3_400_000, "m", exactly(70), 600.0),
+            "1,200 files, 3.4 MB; model m is used, about 70 calls; by what was indexed here before, all of it "
+            "may take about 10 min",
         ),
-        (
-            Outlook(2, 500, 80, "m", exactly(7)),
-            "2 files, 0.5 kB, about 80 words; model m is used, about 7 calls",
-        ),
-        (
-            Outlook(2, 500, 80, last=Indexing("x", 400, 45.0)),
-            "2 files, 0.5 kB, about 80 words; no model is used; an index of all files of 0.4 kB took 45 s",
-        ),
+        (IndexEstimate(2, 500, "m", exactly(7)), "2 files, 500 bytes; model m is used, about 7 calls"),
     ],
 )
-def test_an_index_says_before_it_begins_how_big_the_corpus_is(
-    capsys: pytest.CaptureFixture[str], before: Outlook, told: str
+def test_an_index_says_before_it_begins_how_big_the_corpus_is(before: IndexEstimate, told: str) -> None:
+    assert _estimate_line(before) == told
+
+
+def test_the_time_left_is_told_by_the_latest_speed(
+    lines: ShownProgress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    show_outlook(before)
-    assert capsys.readouterr().err == f"{told}\n"
-
-
-@pytest.mark.parametrize(
-    ("paces", "told"),
-    [
-        ([1.0] * 40, 160.0),
-        ([1.0, 2.0] * 20, 240.0),
-        ([0.001] * 20 + [5.0] * 20, None),
-        ([5.0] * 4 + [0.1] * 36, None),
-        ([1.0] * 7, None),
-    ],
-    ids=["steady", "uneven", "cached at first", "slow at first", "too early"],
-)
-def test_the_time_left_is_told_only_at_a_steady_speed(
-    monkeypatch: pytest.MonkeyPatch, paces: list[float], told: float | None
-) -> None:
-    class Time:
-        now = 50.0
-
-        def monotonic(self) -> float:
-            return self.now
-
-    clock = Time()
-    monkeypatch.setattr(shown_progress, "time", clock)
-    stage = shown_progress._Stage(200, begun=clock.now)
-    for pace in paces:
-        clock.now += pace
-        stage.advance(1)
-    assert stage.seconds_left == (told if told is None else pytest.approx(told, rel=0.1))
+    clock = iter([*([0.001] * 101), *range(20, 1020, 20)])
+    monkeypatch.setattr(lines._bars, "get_time", lambda: next(clock))
+    lines._next = 0.0
+    lines.start("Reading files", 200)
+    for _ in range(110):
+        lines.advance("Reading files", 1)
+    lines.look()
+    assert printed(lines)[0].endswith(", about 30 min left")

@@ -60,7 +60,7 @@ SYSTEM = System("tallying", "tallying", commands=dict.fromkeys(("delete", "repor
 def tally() -> None:
     print("tallied")
 """
-    points = {"graphrag_dagster.systems": {"tallying": "tallying:SYSTEM"}}
+    points = {"tallying": "tallying:SYSTEM"}
     with plugged_in(tmp_path, {"tallying.py": module}, points, name="tallying"):
         assert run("report") == (0, "tallied\n", "")
         assert "tallied" not in "".join(map(str, run("delete", "coast")))

@@ -41,7 +41,7 @@ def test_the_job_of_an_index_is_made_without_what_its_first_step_does_not_need()
     code = (
         "import sys\n"
         "from graphrag_dagster.cli.commands import indexing\n"
-        "from graphrag_dagster.cli import job_runner as outlook, job_runner as running\n"
+        "from graphrag_dagster.cli import job_runner\n"
         "from graphrag_dagster.definitions import defs\n"
         "assert defs.resolve_job_def('index').asset_layer\n"
         f"print([name for name in {LATE!r} if name in sys.modules])"

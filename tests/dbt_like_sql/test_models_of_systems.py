@@ -68,7 +68,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
             "sizes/tables.py": TABLES,
             "sizes/pipeline.py": PIPELINE,
         },
-        {"graphrag_dagster.systems": {"sizes": "sizes.system:SYSTEM"}},
+        {"sizes": "sizes.system:SYSTEM"},
         name="sizes",
     )
     homes = {"GRAPHRAG_DAGSTER_HOME": str(tmp_path), "GRAPHRAG_DAGSTER_CORPORA": str(tmp_path / "corpora")}

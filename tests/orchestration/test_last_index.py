@@ -45,7 +45,7 @@ def test_the_newest_run_of_a_corpus_that_was_to_index_it_tells(home: Path) -> No
     assert unfinished_index("coast") is None
     found = unfinished_index("lake")
     assert found is not None
-    assert (found.run_id, found.failed, found.step) == (begun, False, None)
+    assert (found.run_id, found.state, found.step) == (begun, "running or killed", None)
 
 
 def test_a_failed_run_is_half_way(home: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_failed_run_is_half_way(home: Path) -> None:
         failed = add(opened, "index", DagsterRunStatus.FAILURE)
     found = unfinished_index("coast")
     assert found is not None
-    assert (found.run_id, found.failed) == (failed, True)
+    assert (found.run_id, found.state) == (failed, "failed")
 
 
 @pytest.mark.parametrize(

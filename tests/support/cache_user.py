@@ -43,7 +43,7 @@ class CacheUser:
         """Wait for the end, and return what was printed."""
         out, err = self.process.communicate(timeout=seconds)
         # Nothing went wrong on the side either.
-        assert (self.process.returncode, err) == (0, "")
+        assert (self.process.returncode, err) == (0, ""), err
         printed: dict[str, Any] = json.loads(out)
         return printed
 

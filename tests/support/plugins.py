@@ -10,14 +10,12 @@ from graphrag_dagster.kernel.documents.file_reading import extensions
 
 _CACHED = (
     *(
-        plugins.entry_points_by_group,
-        registry.system_plugins,
+        plugins.system_entry_points,
+        registry.plugins,
         registry.systems,
-        registry.built_in_of_kind,
         registry.tasks,
         registry.declared_parts,
         registry.searched_tables,
-        registry.plugins_of_kind,
         registry.engines,
         registry.embedders,
         registry.rerankers,
@@ -29,15 +27,13 @@ _CACHED = (
 )
 
 
-def install(
-    folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "toy"
-) -> None:
+def install(folder: Path, modules: Mapping[str, str], systems: Mapping[str, str], name: str = "toy") -> None:
     """Put a package where Python looks for packages, as an installer does.
 
     Args:
         folder: an empty folder that becomes its place.
         modules: file name → source.
-        points: entry point group → name → ``module:attribute``.
+        systems: its entry points: name → ``module:attribute``.
         name: of the distribution; its version is 1.0.
     """
     for file, source in modules.items():
@@ -45,19 +41,16 @@ def install(
     told = folder / f"{name}-1.0.dist-info"
     told.mkdir()
     (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-    groups = (
-        f"[{group}]\n" + "".join(f"{one} = {target}\n" for one, target in names.items())
-        for group, names in points.items()
-    )
-    (told / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
+    points = "".join(f"{one} = {target}\n" for one, target in systems.items())
+    (told / "entry_points.txt").write_text(f"[graphrag_dagster.systems]\n{points}", encoding="utf-8")
 
 
 @contextmanager
 def plugged_in(
-    folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "toy"
+    folder: Path, modules: Mapping[str, str], systems: Mapping[str, str], name: str = "toy"
 ) -> Iterator[None]:
     """Install a package for as long as the block lasts; the arguments are those of :func:`install`."""
-    install(folder, modules, points, name)
+    install(folder, modules, systems, name)
     sys.path.insert(0, str(folder))
     _forget()
     try:

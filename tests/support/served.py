@@ -14,7 +14,7 @@ from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.questions.corpus_index import EntityHit, ReportText
@@ -170,7 +170,7 @@ class FaultyLibrary:
         return []
 
     def methods(self, name: str) -> list[str]:
-        return [one.name for one in declared_methods() if not one.needs]
+        return [one.name for one in methods().values() if not one.needs]
 
     def embedders(self) -> list[str]:
         return ["static"]

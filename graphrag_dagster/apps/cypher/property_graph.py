@@ -14,14 +14,14 @@ from graphrag_dagster.apps.cypher.language.guard import Guarded, guard_query
 from graphrag_dagster.errors import QueryError, QuestionError
 from graphrag_dagster.kernel.common.printable import make_unique
 from graphrag_dagster.kernel.storage.published import published
-from graphrag_dagster.kernel.storage.sql_sandbox import GuardedProcess, QueryLimits
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, guarded_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from graphrag_dagster.apps.bolt_client import BoltServer
     from graphrag_dagster.apps.cypher.settings import CypherSettings
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-    from graphrag_dagster.kernel.storage.bolt_client import BoltServer
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -120,8 +120,8 @@ def run_embedded(file: Path, query: Guarded, limits: QueryLimits) -> GraphRows:
         "rows": query.most + 1,
     }
     try:
-        with GuardedProcess(_PROGRAM, request, limits, _failure) as process:
-            return rows_within_limits(query, process.start(), process.rows())
+        with guarded_process(_PROGRAM, request, limits, _failure) as lines:
+            return rows_within_limits(query, next(lines), lines)
     except QuestionError as error:
         raise QueryError(str(error)) from None
 
@@ -169,7 +169,7 @@ class CorpusGraph:
         own = self.settings
         query = guard_query(text, parameters, dialect=own.backend, most=own.most_rows)
         if own.backend == "neo4j":
-            from graphrag_dagster.kernel.storage.bolt_client import server_of
+            from graphrag_dagster.apps.bolt_client import server_of
 
             return GraphQueryRun(text, parameters, _run_at_server(server_of(own), query, own.seconds))
         current = published(self.warehouse, self.corpus) if self.index else None
@@ -190,7 +190,7 @@ def graph_of_snapshot(warehouse: Warehouse, corpus: str, settings: CorpusSetting
 
 
 def _run_at_server(server: BoltServer, query: Guarded, seconds: float) -> GraphRows:
-    from graphrag_dagster.kernel.storage.bolt_client import BoltGraph
+    from graphrag_dagster.apps.bolt_client import BoltGraph
 
     with (
         BoltGraph(server) as graph,

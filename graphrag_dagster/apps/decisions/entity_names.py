@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.lineage.entity_lineage import ALIASES, DECISIONS
-from graphrag_dagster.kernel.lineage.lineage_reader import open_rows
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, open_rows
 from graphrag_dagster.kernel.lineage.resolved_names import decisions_on
 from graphrag_dagster.kernel.lineage.row_lineage import entity_named
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore

@@ -16,9 +16,8 @@ from pydantic import ValidationError
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.common.file_discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.lineage.lineage_reader import open_rows
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows
-from graphrag_dagster.kernel.lineage.row_lineage import find_rows, unknown_row_message
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, open_rows
+from graphrag_dagster.kernel.lineage.row_lookup import find_rows, unknown_row_message
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings, load_settings_file
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published

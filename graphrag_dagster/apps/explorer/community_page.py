@@ -137,14 +137,9 @@ def _places(shown: OpenSnapshot, references: Mapping[int, Mapping[str, Any]]) ->
     spans = [TextUnitSpan(row["record_id"], row["start_char"], row["end_char"]) for row in quoted.values()]
     found = dict(zip(quoted, places(shown, spans), strict=True))
     instances = Instances(shown.lineage, 1)
-    looked_up = {
-        "entity": instances.entities,
-        "relationship": instances.relationships,
-        "claim": instances.claims,
-    }
-    for kind, look_up in looked_up.items():
+    for kind in ("entity", "relationship", "claim"):
         of_kind = {number: row["record_id"] for number, row in valid.items() if row["kind"] == kind}
-        steps = look_up(sorted(set(of_kind.values()))) if of_kind else {}
+        steps = instances.of(kind, sorted(set(of_kind.values()))) if of_kind else {}
         found |= {number: _first_words(steps.get(record)) for number, record in of_kind.items()}
     return {number: place for number, place in found.items() if place is not None}
 

@@ -111,7 +111,7 @@ class Overview:
         unread: at most 50 files that were not read, then those that were read in part.
         questions: at most six to begin with, the corpus's own first.
         unclustered: entities that are in no community.
-        notes: what was put aside or is open, a sentence each.
+        notes: what was quarantined or is open, a sentence each.
     """
 
     corpus: str
@@ -154,7 +154,9 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore, warehouse: Warehouse) ->
     counts, unclustered = _counts(shown), _unclustered(shown)
     has_unread = counts.files_not_read or counts.files_read_in_part
     listed = (
-        [one for section in settings.sections() for one in section.listed_questions()] if settings else []
+        [one for section in settings.sections().values() for one in section.listed_questions()]
+        if settings
+        else []
     )
     return Overview(
         corpus=corpus,

@@ -109,7 +109,7 @@ class Explorer:
         return self._read(entities.entity_neighbours, entity_id, offset, limit)
 
     def why(self, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:
-        """Return the way from a row to the words it rests on; see ``lineage_reader.why``."""
+        """Return the way from a row to the words it rests on; see ``row_lineage.why``."""
         try:
             return self._read(lambda shown: why_of(shown.lineage, kind, asked, most))
         except QuestionError as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.apps.bolt_client import BoltGraph, server_of
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column, to_json
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
     NODE_TITLE,
@@ -42,7 +43,6 @@ from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.kernel.documents.imported_texts import SERVER
 from graphrag_dagster.kernel.pipeline.erasure import DeletedGraphs
-from graphrag_dagster.kernel.storage.bolt_client import BoltGraph, server_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, WrittenTable
 from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_FILES, RECORDS
@@ -157,9 +157,9 @@ class _RowOutcome:
         """Add rows of the account of a file."""
         bad = pl.col("outcome") == "malformed"
         self.usable += int(account.filter(~bad)["rows"].sum())
-        put_aside = account.filter(bad).sort("first_row")
-        self.malformed += int(put_aside["rows"].sum())
-        for row, reason in put_aside.select("first_row", "reason").head(1).iter_rows():
+        bad_rows = account.filter(bad).sort("first_row")
+        self.malformed += int(bad_rows["rows"].sum())
+        for row, reason in bad_rows.select("first_row", "reason").head(1).iter_rows():
             self.first_reason = self.first_reason or f"row {row}: {reason}"
 
     def judge(self, *, secondary: bool = False) -> None:

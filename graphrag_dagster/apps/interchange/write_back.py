@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from graphrag_dagster.apps.bolt_client import BoltGraph, BoltServer, server_of
 from graphrag_dagster.apps.interchange.exporting.export_rows import RowBatches
 from graphrag_dagster.apps.interchange.exporting.export_source import ExportSource, open_source
 from graphrag_dagster.apps.interchange.exporting.exported_graphs import graph_of_nodes
@@ -19,7 +20,6 @@ from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.documents.imported_texts import SERVER
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.section import ServerSettings
-from graphrag_dagster.kernel.storage.bolt_client import BoltGraph, BoltServer, server_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 

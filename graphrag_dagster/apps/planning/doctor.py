@@ -36,22 +36,9 @@ Verdict = Literal["ready", "usable", "unusable"]
 Probe = Callable[[], Awaitable[list[ProbeFinding]]]
 
 #: Without these nothing good comes of a run.
-_NEEDED = frozenset(
-    {
-        "reachable",
-        "model",
-        "chat",
-        "JSON",
-        "JSON in text",
-        "context length",
-        "embeddings",
-        RERANKER,
-        ENTITY_MODEL,
-        RELATION_MODEL,
-    }
-)
+_NEEDED = frozenset({"reachable", "model", "chat", "JSON", "context length", "embeddings"})
+_NEEDED |= {RERANKER, ENTITY_MODEL, RELATION_MODEL}
 _RETRIES = 1
-_CALLS_PER_PROBE = 4
 
 
 async def examine(
@@ -80,7 +67,7 @@ async def examine(
         findings += _label_findings(label, await _run_probes(model, settings, tasks, data))
     own = _with_fewer_retries(settings.model.for_role("embed"))
     embeddings = partial(_embeddings, settings, own, vector_length)
-    vectors = await _run_guarded("embeddings", own.timeout_seconds, embeddings)
+    vectors = await _run_guarded("embeddings", embeddings)
     return findings + _label_findings("vectors of text units, entities and reports", vectors)
 
 
@@ -141,7 +128,7 @@ async def _run_probes(
     while probes:
         name, probe = probes.pop(0)
         try:
-            findings += await _run_guarded(name, model.settings.timeout_seconds, probe)
+            findings += await _run_guarded(name, probe)
         except Unusable as unusable:
             findings += unusable.findings
             return findings + [
@@ -150,28 +137,18 @@ async def _run_probes(
     return findings + _fallback_findings(capabilities_of(model.connection.url, model.name))
 
 
-async def _run_guarded(name: str, limit: float, probe: Probe) -> list[ProbeFinding]:
-    """Run a probe whose calls have a time limit; what it raises becomes its finding."""
-    seconds = limit * _CALLS_PER_PROBE
+async def _run_guarded(name: str, probe: Probe) -> list[ProbeFinding]:
+    """Run a probe; what it raises becomes its finding."""
     try:
-        async with asyncio.timeout(seconds):
-            return await probe()
-    except TimeoutError:
-        mend = "set model.timeout_seconds, or ask again when the endpoint is less busy"
-        return [ProbeFinding(name, "fails", f"not finished within {seconds:g} s", mend)]
-    except CallFailed as failure:
-        return [ProbeFinding(name, "fails", str(failure), "no conclusion is drawn from this")]
-    except EndpointError as error:
-        raise Unusable(ProbeFinding("chat", "fails", f"{name}: {error}")) from None
+        return await probe()
     except Unusable:
         raise
+    except EndpointError as error:
+        raise Unusable(ProbeFinding("chat", "fails", f"{name}: {error}")) from None
     except Exception as error:
         # A diagnosis is to be finished whatever turns up on the way.
-        return [
-            ProbeFinding(
-                name, "fails", f"{type(error).__name__}: {error}", "no conclusion is drawn from this"
-            )
-        ]
+        told = str(error) if isinstance(error, CallFailed) else f"{type(error).__name__}: {error}"
+        return [ProbeFinding(name, "fails", told, "no conclusion is drawn from this")]
 
 
 def _fallback_findings(known: Capabilities) -> list[ProbeFinding]:

@@ -1,4 +1,4 @@
-"""Estimated model calls of claims, typing, resolution and merged descriptions."""
+"""Estimated model calls of extraction, claims, typing, resolution and merged descriptions."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.call_estimates import (
 )
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Listener
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, Unit
+from graphrag_dagster.kernel.models.plan_inputs import KnownReplies, Planned, Unit
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
@@ -60,43 +60,75 @@ _MERGED = 150.0
 _OF_EXTRACTION = 0.6
 
 
-def claims_estimate(
-    corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: KnownReplies
-) -> Estimate:
+def extraction_estimate(planned: Planned, requests: Sequence[ChatRequest]) -> Estimate:
+    """Return what extraction asks; ``requests``: the first about each text unit."""
+    texts = [unit.text for unit in planned.units]
+    return _conversations(planned, "extraction", "extract_graph", "glean_continue", texts, requests)
+
+
+def claims_estimate(planned: Planned) -> Estimate:
     """Return what claims ask: of units that stay with the entities they have, of others by their names."""
-    own = known.of_task("extract")
+    own, claims = planned.known.of_task("extract"), planned.settings.section(ClaimSettings)
     extractor = LlmClaimExtractor(
         OpenAIChatModel(own),
         prompts,
-        claim_description=settings.section(ClaimSettings).description,
-        examples=settings.section(ClaimSettings).examples,
+        claim_description=claims.description,
+        examples=claims.examples,
         replies=own.replies,
         logit_bias=False,
     )
-    names = _entities(corpus)
+    names = _entities(planned.corpus)
     asked = [
-        (unit, names.get(unit.unit_id, []) if not unit.new else _guess_names(unit.text)) for unit in units
+        (unit.text, names.get(unit.unit_id, []) if not unit.new else _guess_names(unit.text))
+        for unit in planned.units
     ]
-    requests = [(unit.text, extractor.first_request(found, unit.text)) for unit, found in asked if found]
-    new = [requests[place] for place in known.new_requests("extract", [request for _, request in requests])]
-    expected = reply_tokens([text for text, _ in new], json=own.replies == "json_schema")
-    gleaning = settings.section(ExtractionSettings).gleaning
+    texts = [text for text, found in asked if found]
+    requests = [extractor.first_request(found, text) for text, found in asked if found]
+    return _conversations(
+        planned, "claims", "extract_claims", "claims_continue", texts, requests, share=_OF_EXTRACTION
+    )
+
+
+def _conversations(
+    planned: Planned,
+    stage: str,
+    task: str,
+    turn: str,
+    texts: Sequence[str],
+    requests: Sequence[ChatRequest],
+    *,
+    share: float = 1.0,
+) -> Estimate:
+    """Return what conversations about texts ask, but for those whose first reply is cached.
+
+    Args:
+        planned: what is planned.
+        stage: for which they are.
+        task: of the first request.
+        turn: prompt of a continuation.
+        texts: of the units.
+        requests: the first about each of them.
+        share: of the length of a reply of extraction that a reply has.
+    """
+    known, own = planned.known, planned.known.of_task("extract")
+    new = known.new_requests("extract", requests)
+    expected = reply_tokens([texts[place] for place in new], json=own.replies == "json_schema")
+    gleaning = planned.settings.section(ExtractionSettings).gleaning
     calls, inputs, outputs = plan_extraction(
-        [known.size(request) for _, request in new],
-        [round(tokens * _OF_EXTRACTION) for tokens in expected],
+        [known.size(requests[place]) for place in new],
+        [round(tokens * share) for tokens in expected],
         rounds=gleaning.rounds,
         check_first=gleaning.order == "check_first",
-        turn=known.tokens(prompts.load("claims_continue").text),
-        seen=known.average("extract", "extract_claims"),
+        turn=known.tokens(prompts.load(turn).text),
+        seen=known.average("extract", task),
     )
-    return Estimate("claims", "extract_claims", own.name, calls, inputs, outputs, len(requests) - len(new))
+    return Estimate(stage, task, own.name, calls, inputs, outputs, len(requests) - len(new))
 
 
-def merging_estimate(
-    corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: KnownReplies
-) -> Estimate:
+def merging_estimate(planned: Planned) -> Estimate:
     """Return what merging asks: of the elements there are, and of those that the new units name."""
-    own, graph = known.of_task("summarise"), settings.section(GraphSettings)
+    known, units, graph = planned.known, planned.units, planned.settings.section(GraphSettings)
+    own = known.of_task("summarise")
     merger = LlmDescriptionMerger(
         OpenAIChatModel(own),
         prompts,
@@ -105,16 +137,14 @@ def merging_estimate(
         max_output_tokens=own.reply_limit,
     )
     # Where every unit is new, nothing of what there is stays.
-    there = [] if all(unit.new for unit in units) else merger.first_requests(_groups(corpus))
+    there = [] if all(unit.new for unit in units) else merger.first_requests(_groups(planned.corpus))
     new = [there[place] for place in known.new_requests("summarise", [request for request, _ in there])]
     seen = known.average("summarise", "summarize_descriptions")
     calls, inputs, outputs = plan_merging(
         _mentions(units),
         joined_up_to=graph.joined_up_to,
         max_input_tokens=graph.max_input_tokens,
-        prompt=known.tokens(
-            *(prompts.load(f"summarize_descriptions_{part}").text for part in ("system", "user"))
-        ),
+        prompt=prompt_tokens(known, "summarize_descriptions"),
         seen=seen,
     )
     again = exactly(sum(1 + rest for _, rest in new))
@@ -128,6 +158,11 @@ def merging_estimate(
         outputs + again * reply_length(seen, _MERGED),
         len(there) - len(new),
     )
+
+
+def prompt_tokens(known: KnownReplies, task: str) -> int:
+    """Return the tokens of the prompts of a task without what is filled in."""
+    return known.tokens(*(prompts.load(f"{task}_{part}").text for part in ("system", "user")))
 
 
 def _guess_names(text: str) -> list[str]:
@@ -166,26 +201,24 @@ def _mentions(units: Sequence[Unit]) -> list[int]:
 _OPEN_PAIRS = 0.06
 
 
-def resolution_estimate(
-    corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: KnownReplies
-) -> Estimate:
+def resolution_estimate(planned: Planned) -> Estimate:
     """Return what resolution asks: of the names of the index that there is, and of those of new text units.
 
     The names of the index are compared once more, and what is cached rules on them. How many pairs of new
     text units will be open is told from the index, else guessed from the names in them.
     """
+    known, corpus = planned.known, planned.corpus
     memory = _Memory(known)
-    new = [unit for unit in units if unit.new]
-    kept = [unit.unit_id for unit in units if not unit.new]
-    lacking = _replay_comparisons(corpus, settings, kept, memory) if kept else 0
+    kept = [unit.unit_id for unit in planned.units if not unit.new]
+    lacking = _replay_comparisons(corpus, planned.settings, kept, memory) if kept else 0
     calls, inputs, outputs = plan_batches(
         [known.size(request) for request in memory.lacking],
         lacking,
-        _open_pairs(corpus, new),
+        _open_pairs(corpus, [unit for unit in planned.units if unit.new]),
         in_a_call=USUAL_PAIRS,
         tokens=PAIR,
         reply=_RULING,
-        prompt=known.tokens(*(prompts.load(f"judge_names_{part}").text for part in ("system", "user"))),
+        prompt=prompt_tokens(known, "judge_names"),
         seen=known.average("resolve", "judge_names"),
     )
     return Estimate("resolution", "judge_names", memory.name, calls, inputs, outputs, memory.had)
@@ -241,22 +274,16 @@ def _open_pairs(corpus: str, new: Sequence[Unit]) -> Range:
 _WITHOUT_TYPE = 0.5
 
 
-def typing_estimate(
-    corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: KnownReplies
-) -> Estimate:
+def typing_estimate(planned: Planned) -> Estimate:
     """Return what typing asks: of the untyped names of units that stay, of a guessed number in new ones."""
-    own = known.of_task("type")
-    typer = LlmEntityTyper(
-        OpenAIChatModel(own),
-        prompts,
-        labels=settings.section(ExtractionSettings).gliner.labels,
-        max_tokens=own.reply_limit,
-    )
-    staying = {unit.unit_id for unit in units if not unit.new}
-    asked = [one for one in _earlier_requests(corpus) if one.unit.id in staying]
+    known, own = planned.known, planned.known.of_task("type")
+    labels = planned.settings.section(ExtractionSettings).gliner.labels
+    typer = LlmEntityTyper(OpenAIChatModel(own), prompts, labels=labels, max_tokens=own.reply_limit)
+    staying = {unit.unit_id for unit in planned.units if not unit.new}
+    asked = [one for one in _earlier_requests(planned.corpus) if one.unit.id in staying]
     requests = typer.requests(asked)
     new = [requests[place] for place in known.new_requests("type", requests)]
-    texts = [unit.text for unit in units if unit.new]
+    texts = [unit.text for unit in planned.units if unit.new]
     names = _WITHOUT_TYPE * sum(len(names_and_pairs(text)[0]) for text in texts)
     calls, inputs, outputs = plan_batches(
         [known.size(request) for request in new],
@@ -266,7 +293,7 @@ def typing_estimate(
         tokens=_PER_NAME,
         reply=_LABEL,
         shown=known.tokens(*texts) if texts else 0,
-        prompt=known.tokens(*(prompts.load(f"type_entities_{part}").text for part in ("system", "user"))),
+        prompt=prompt_tokens(known, "type_entities"),
         seen=known.average("type", "type_entities"),
     )
     return Estimate("typing", "type_entities", own.name, calls, inputs, outputs, len(requests) - len(new))

@@ -1,7 +1,6 @@
 """The size of a corpus and the expected time of its index, told before it begins."""
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.models.cache.cache_database import Database, own_database
@@ -66,35 +65,27 @@ class Indexings:
         )
 
 
-#: Bytes of a word with its space; of formats that hold more than text nobody knows before they are read.
-_WORD = 6
-_PLAIN = frozenset({".txt", ".md", ".html", ".htm", ".csv", ".json", ".jsonl"})
-
-
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class IndexEstimate:
     """What is before an index.
 
     Attributes:
         files: how many will be read.
         bytes: of these files.
-        words: of the files that are plain text, about; None where there are others.
         asks: the model that will be asked; None where none is.
         calls: of the model, where these were planned.
-        seconds: how long it may take, by what was indexed on this machine; None where nothing tells.
-        last: the last index of all its files, where the same engines did it.
+        seconds: how long an index of all files may take, by what was indexed on this machine; None where
+            nothing tells.
     """
 
     files: int
     bytes: int
-    words: int | None
     asks: str | None = None
     calls: Range | None = None
     seconds: float | None = None
-    last: Indexing | None = None
 
 
-def outlook(name: str) -> Outlook:
+def index_estimate(name: str) -> IndexEstimate:
     """Return what is before an index of a corpus.
 
     Where a model is asked and the corpus was not indexed by it before, the documents are read and planned.
@@ -102,31 +93,26 @@ def outlook(name: str) -> Outlook:
     Raises:
         GraphragError: the corpus or its settings cannot be used.
     """
-    store = CorpusStore()
+    store, known = CorpusStore(), Indexings(own_database())
     settings, sizes = store.settings(name), store.sizes(name)
-    total = sum(sizes.values())
-    plain = all(PurePosixPath(path).suffix.lower() in _PLAIN for path in sizes)
-    words = total // _WORD if plain else None
-    known, engines, model = Indexings(own_database()), engines_of(settings), _model(settings)
+    total, engines, model = sum(sizes.values()), engines_of(settings), _model(settings)
     last = known.last(name)
-    if last and last.engines == engines:
-        return Outlook(len(sizes), total, words, model, last=last)
-    seconds = known.seconds_of(total, engines)
-    if model is None:
-        return Outlook(len(sizes), total, words, seconds=seconds)
+    calls = None if model is None or (last and last.engines == engines) else _planned_calls(name)
+    return IndexEstimate(len(sizes), total, model, calls, known.seconds_of(total, engines))
+
+
+def _planned_calls(name: str) -> Range | None:
     from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 
     try:
-        estimates = plan_corpus(name).estimates
+        return sum((one.calls for one in plan_corpus(name).estimates), Range(0, 0, 0))
     except GraphragError:
         # The run itself says what is wrong with the documents.
-        return Outlook(len(sizes), total, words, model)
-    calls = sum((one.calls for one in estimates), Range(0, 0, 0))
-    return Outlook(len(sizes), total, words, model, calls, seconds)
+        return None
 
 
 def note_indexing(name: str, seconds: float, *, whole: bool = True) -> None:
-    """Keep what an index of a corpus took, for the next outlook.
+    """Keep what an index of a corpus took, for the next estimate.
 
     Args:
         name: of the corpus.

@@ -1,17 +1,19 @@
 """The plan of a corpus: its real text units, rendered and counted as they would be sent, and nothing sent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import polars as pl
 
 from graphrag_dagster.apps.planning.indexing_estimates import (
     PAIR,
     claims_estimate,
+    extraction_estimate,
     merging_estimate,
+    prompt_tokens,
     resolution_estimate,
     typing_estimate,
 )
-from graphrag_dagster.apps.planning.plan_basis import PlanBasis, basis_of
+from graphrag_dagster.apps.planning.plan_basis import basis_of
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.call_estimates import (
     SUMMARIES_PER_NAME,
@@ -31,7 +33,6 @@ from graphrag_dagster.kernel.models.plan_inputs import (
     Unit,
     prices_of,
 )
-from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -40,10 +41,6 @@ from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.community_reports import reported
 from graphrag_dagster.systems.graphrag.llm.entity_typing import names_per_call
-from graphrag_dagster.systems.graphrag.llm.extraction_lengths import (
-    plan_extraction,
-    reply_tokens,
-)
 from graphrag_dagster.systems.graphrag.llm.judges import MOST_PAIRS
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, ReportSettings
@@ -54,6 +51,13 @@ _ELEMENT = 45
 _COMMUNITIES = 0.25
 #: Share of the entities that are context nodes, at most, as in the corpora that were measured.
 _CONTEXT_NODES = 0.3
+#: What the sections of the settings ask, in the order of the stages, behind extraction and before reports.
+_STAGES = {
+    "claims": claims_estimate,
+    "typing": typing_estimate,
+    "resolution": resolution_estimate,
+    "graph": merging_estimate,
+}
 _TASKS: dict[str, RoleName] = {
     "extraction": "extract",
     "claims": "extract",
@@ -72,8 +76,7 @@ def plan_corpus(name: str) -> Plan:
     Raises:
         GraphragError: the corpus or its settings cannot be used.
     """
-    store = CorpusStore()
-    return _Planner(name, store.settings(name), basis_of(store, name)).plan()
+    return _Planner(name).plan()
 
 
 def largest_data(name: str) -> dict[RoleName, int]:
@@ -84,22 +87,18 @@ def largest_data(name: str) -> dict[RoleName, int]:
     Raises:
         GraphragError: the corpus or its settings cannot be used, or it has no documents.
     """
-    store = CorpusStore()
-    return _Planner(name, store.settings(name), basis_of(store, name)).largest_data()
+    return _Planner(name).largest_data()
 
 
 class _Planner:
-    def __init__(self, name: str, settings: CorpusSettings, basis: PlanBasis) -> None:
-        self._name = name
-        self._settings = settings
-        self._names, self._pairs, self._left = basis.names, basis.pairs, basis.reports
-        units = basis.units
-        self._texts: list[str] = units["text"].to_list()
-        self._unit_tokens = int(units["tokens"].sum())
-        self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
-        self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
-        self._count = get_tokenizer(settings.text_units.encoding).count
-        self._known = KnownReplies(settings.model, self._count)
+    def __init__(self, name: str) -> None:
+        store = CorpusStore()
+        self._name, self._settings, self._basis = name, store.settings(name), basis_of(store, name)
+        self._texts: list[str] = self._basis.units["text"].to_list()
+        self._unit_tokens = int(self._basis.units["tokens"].sum())
+        self._elements = (self._basis.names + self._basis.pairs) * _ELEMENT
+        self._count = get_tokenizer(self._settings.text_units.encoding).count
+        self._known = KnownReplies(self._settings.model, self._count)
 
     def plan(self) -> Plan:
         made = list(self._stages())
@@ -113,25 +112,22 @@ class _Planner:
 
     def _stages(self) -> Iterator[Estimate]:
         own = self._settings
-        if own.asks_model("extraction"):
-            requests = self._requests()
-            new = self._known.new_requests("extract", requests)
-            yield self._extraction(requests, new)
-        else:
-            new = self._never_extracted()
+        requests = self._requests() if own.asks_model("extraction") else None
+        new = self._never_extracted() if requests is None else self._known.new_requests("extract", requests)
         are_new = set(new)
-        units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
-        if own.asks_model("claims"):
-            yield claims_estimate(self._name, own, units, self._known)
-        if own.asks_model("typing"):
-            yield typing_estimate(self._name, own, units, self._known)
-        if own.asks_model("resolution"):
-            yield resolution_estimate(self._name, own, units, self._known)
-        if own.asks_model("graph"):
-            yield merging_estimate(self._name, own, units, self._known)
+        ids = self._basis.units["text_unit_id"]
+        units = [
+            Unit(unit_id, text, place in are_new)
+            for place, (unit_id, text) in enumerate(zip(ids, self._texts, strict=True))
+        ]
+        planned = Planned(self._name, own, units, self._known, self._basis.names, self._basis.pairs)
+        if requests is not None:
+            yield extraction_estimate(planned, requests)
+        for section, estimate in _STAGES.items():
+            if own.asks_model(section):
+                yield estimate(planned)
         if own.asks_model("reports"):
             yield self._reports()
-        planned = Planned(self._name, own, units, self._known, self._names, self._pairs)
         for system in systems().values():
             if system.estimates:
                 yield from load_target(system.estimates)(planned)
@@ -140,12 +136,12 @@ class _Planner:
 
     def largest_data(self) -> dict[RoleName, int]:
         """See :func:`largest_data`."""
-        own = self._settings
-        elements = max((self._names + self._pairs) * _ELEMENT * 2, self._unit_tokens)
+        own, largest = self._settings, int(self._basis.units.select(pl.max("tokens")).item() or 0)
+        elements = max(self._elements * 2, self._unit_tokens)
         reports = int(self._communities().high * own.model.for_role("report").reply_limit)
         return {
-            "extract": self._largest_unit,
-            "type": max(min(names_per_call(), self._unit_tokens), self._largest_unit),
+            "extract": largest,
+            "type": max(min(names_per_call(), self._unit_tokens), largest),
             "resolve": min(MOST_PAIRS * PAIR, 2 * self._unit_tokens),
             "summarise": min(own.largest_input("summarise"), elements),
             "report": min(own.section(ReportSettings).context_tokens, elements),
@@ -168,39 +164,17 @@ class _Planner:
     def _never_extracted(self) -> list[int]:
         ledger = Warehouse().read_if_present(tables.UNIT_LEDGER, self._name)
         before = set() if ledger is None else set(ledger["text_unit_id"])
-        return [place for place, (unit_id, _) in enumerate(self._units) if unit_id not in before]
-
-    def _extraction(self, requests: Sequence[ChatRequest], new: Sequence[int]) -> Estimate:
-        settings, gleaning = (
-            self._known.of_task("extract"),
-            self._settings.section(ExtractionSettings).gleaning,
-        )
-        texts = [self._texts[place] for place in new]
-        calls, inputs, outputs = plan_extraction(
-            [self._known.size(requests[place]) for place in new],
-            reply_tokens(texts, json=settings.replies == "json_schema"),
-            rounds=gleaning.rounds,
-            check_first=gleaning.order == "check_first",
-            turn=self._known.tokens(prompts.load("glean_continue").text),
-            seen=self._known.average("extract", "extract_graph"),
-        )
-        cached = len(requests) - len(new)
-        return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, cached)
+        ids = enumerate(self._basis.units["text_unit_id"])
+        return [place for place, unit_id in ids if unit_id not in before]
 
     def _reports(self) -> Estimate:
         settings, own = self._settings.model.for_role("report"), self._settings.section(ReportSettings)
         communities = self._communities()
-        prompt = self._known.tokens(
-            *(prompts.load(f"community_report_{part}").text for part in ("system", "user"))
-        )
-        elements = approximately(
-            float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high
-        )
         calls, inputs, outputs = plan_reports(
             communities,
-            prompt,
+            prompt_tokens(self._known, "community_report"),
             own.context_tokens,
-            elements,
+            approximately(float(self._elements), known=communities.low == communities.high),
             self._known.average("report", "community_report"),
             own.levels,
         )
@@ -208,12 +182,12 @@ class _Planner:
 
     def _communities(self) -> Range:
         own = self._settings.section(ReportSettings)
-        if self._left is not None:
-            counted = (n for level, n in self._left.items() if own.levels is None or level <= own.levels)
+        if (left := self._basis.reports) is not None:
+            counted = (n for level, n in left.items() if own.levels is None or level <= own.levels)
             return exactly(float(sum(counted)))
         made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
         if made is None:
-            every = approximately(max(self._names * _COMMUNITIES, 1), known=False)
+            every = approximately(max(self._basis.names * _COMMUNITIES, 1), known=False)
             return every * share_of_levels(own.levels)
         return exactly(float(reported(made, own).height))
 
@@ -230,8 +204,8 @@ class _Planner:
         if self._settings.makes("coterag"):
             each += 1 + SUMMARIES_PER_NAME
             tokens += _ELEMENT + SUMMARIES_PER_NAME * SUMMARY_TOKENS
-        texts = approximately(self._names * each, known=False) + exactly(count - known)
-        contents = exactly(self._unit_tokens * share) + approximately(self._names * tokens, known=False)
+        texts = approximately(self._basis.names * each, known=False) + exactly(count - known)
+        contents = exactly(self._unit_tokens * share) + approximately(self._basis.names * tokens, known=False)
         inputs = contents + texts * self._count(prefixes.document)
         return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
 

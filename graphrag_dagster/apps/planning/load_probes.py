@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
-from graphrag_dagster.systems.graphrag.llm.prompt_examples import with_graph_examples
+from graphrag_dagster.systems.graphrag.llm.prompt_examples import graph_example, with_examples
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
 
 _SPARE = 1000
@@ -161,9 +161,9 @@ def _system(settings: CorpusSettings, task: RoleName, tokenizer: Tokenizer) -> i
     if task == "extract":
         own = settings.section(ExtractionSettings)
         tuples = settings.model.replies == "tuples"
-        system = with_graph_examples(
-            system, own.examples, own.entity_types, tuples=tuples, labelled=own.relation_labels
-        )
+        labelled = own.relation_labels
+        examples = [graph_example(one, own.entity_types, labelled=labelled) for one in own.examples]
+        system = with_examples(system, examples, tuples=tuples)
     return tokenizer.count(system)
 
 

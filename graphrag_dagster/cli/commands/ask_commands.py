@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.text import Text
 from rich.tree import Tree
 
-from graphrag_dagster.cli.console import ERR, OUT, markdown
+from graphrag_dagster.cli.console import OUT, markdown
 from graphrag_dagster.cli.options import (
     Date,
     DateFrom,
@@ -23,21 +23,19 @@ from graphrag_dagster.cli.options import (
     Soft,
     Where,
 )
-from graphrag_dagster.cli.progress_bars import progress_on
-from graphrag_dagster.cli.result import Part, Result
+from graphrag_dagster.cli.progress_bars import watching
+from graphrag_dagster.cli.result import Part, Result, cell
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.catalogue.registry import answers_are_quotes
-from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.common.printable import plural, shorten
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     ContextUse,
     Source,
     Statement,
     TraceSection,
-    Value,
 )
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
@@ -83,7 +81,7 @@ def filters_of(
 
 def ask_corpus(
     name: Name,
-    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="The question.")],
     method: Method = None,
     level: Level = None,
     response_type: Annotated[
@@ -118,7 +116,7 @@ def ask_corpus(
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
     asked = Question(question, method, level, filters, (), response_type, general_knowledge).validated()
     index = Index.open(name)
-    with progress_on(ERR) as shown, listening(shown):
+    with watching() as shown:
         stream = _Stream(shown.stop) if OUT.is_terminal and not OUT.quiet and not trace else None
         answer = index.answer(asked, stream)
     parts = [answer_tree(answer)] if trace else answer_parts(answer, streamed=bool(stream and stream.heard))
@@ -171,16 +169,14 @@ def _support_lines(answer: Answer) -> Iterator[Text]:
     doubtful = [one for one in answer.statements if one.verdict in _DOUBTFUL]
     for one in doubtful:
         why = (f" {one.reason}", "dim") if one.reason else ""
-        yield Text.assemble((f"{_DOUBTFUL[one.verdict]}:", "yellow"), f" “{_shorten(one.text)}”", why)
+        yield Text.assemble(
+            (f"{_DOUBTFUL[one.verdict]}:", "yellow"), f" “{shorten(one.text, _LONGEST_SHOWN)}”", why
+        )
     if doubtful:
         many = len(answer.statements)
         parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
         told = " and ".join(f"{count} {how}" for count, how in parts if count)
         yield Text(f"of {plural(many, 'statement')} {told} by the words they cite", "yellow")
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN].rsplit(' ', 1)[0]} …"
 
 
 def _source_lines(answer: Answer) -> Iterator[str | Text]:
@@ -226,36 +222,34 @@ def answer_tree(answer: Answer) -> Tree:
         tree.add(escape(answer.why))
     if answer.query:
         tree.add("query").add(escape(answer.query.display_text))
-    for one in answer.trace:
-        _add_section(tree, one)
-    _add_steps(tree, answer)
+    for section in answer.trace:
+        _add_section(tree, section)
+    calls = tree.add(plural(answer.calls, "step"))
+    for call in answer.steps:
+        score = "" if call.score is None else f", score {call.score}"
+        told = f"{call.about}, {call.tokens:,} tokens{score}{_unused(call.used)}"
+        calls.add(escape(f"{call.task}: {told}"))
+    _add_context(tree, answer.context)
     said = tree.add(f"answer ({plural(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}
     for statement in answer.statements:
         branch = said.add(f"{escape(statement.text)} {_support_mark(statement)}")
-        _add_links(branch, [by_number[number] for number in statement.sources])
+        for number in statement.sources:
+            _add_source(branch, by_number[number])
     return tree
 
 
-def _add_steps(tree: Tree, answer: Answer) -> None:
-    calls = tree.add(plural(answer.calls, "step"))
-    for call in answer.steps:
-        score = "" if call.score is None else f", score {call.score}"
-        used = "" if call.used else ", not used"
-        calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
-    _add_context(tree, answer.context)
+def _unused(used: bool) -> str:
+    return "" if used else ", not used"
 
 
 def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:
     branch = tree.add(f"context ({plural(len(context), 'row')})")
-    used_first = sorted(context, key=lambda use: not use.used)
-    for use in used_first[:_ROWS_SHOWN]:
-        mark = "" if use.used else ", not used"
-        row = branch.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
+    for use in sorted(context, key=lambda use: not use.used)[:_ROWS_SHOWN]:
+        row = branch.add(escape(f"{use.kind} “{use.title}”, {use.tokens:,} tokens{_unused(use.used)}"))
         if use.text:
             row.add(escape(use.text))
-    if len(context) > _ROWS_SHOWN:
-        branch.add(f"… {len(context) - _ROWS_SHOWN} more: see ask --json")
+    _add_rest(branch, len(context))
 
 
 def _add_section(tree: Tree, section: TraceSection) -> None:
@@ -264,27 +258,18 @@ def _add_section(tree: Tree, section: TraceSection) -> None:
     if len(section.rows) == 1:
         for name, value in zip(section.columns, section.rows[0], strict=True):
             if value not in {None, ""}:
-                branch.add(f"[dim]{escape(name)}:[/] {escape(_value(value))}")
+                branch.add(f"[dim]{escape(name)}:[/] {escape(cell(value))}")
         return
     for first, *others in section.rows[:_ROWS_SHOWN]:
-        told = zip(section.columns[1:], others, strict=True)
-        more = ", ".join(
-            f"{name} {_value(value)}" for name, value in told if value is not None and value != ""
-        )
-        branch.add(f"{escape(_value(first))} [dim]{escape(more)}[/]")
-    if len(section.rows) > _ROWS_SHOWN:
-        branch.add(f"… {len(section.rows) - _ROWS_SHOWN} more: see ask --json")
+        named = zip(section.columns[1:], others, strict=True)
+        more = ", ".join(f"{name} {cell(value)}" for name, value in named if value not in {None, ""})
+        branch.add(f"{escape(cell(first))} [dim]{escape(more)}[/]")
+    _add_rest(branch, len(section.rows))
 
 
-def _value(value: Value) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case int():
-            return f"{value:,}"
-        case float():
-            return f"{value:.3f}"
-    return "–" if value is None else value
+def _add_rest(branch: Tree, rows: int) -> None:
+    if rows > _ROWS_SHOWN:
+        branch.add(f"… {rows - _ROWS_SHOWN} more: see ask --json")
 
 
 def _support_mark(statement: Statement) -> str:
@@ -295,17 +280,16 @@ def _support_mark(statement: Statement) -> str:
     return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
 
 
-def _add_links(branch: Tree, sources: Sequence[Source]) -> None:
-    for source in sources:
-        node = branch.add(
-            f"\\[{source.number}] {source.kind} “{escape(source.title)}” [dim]{source.record_id}[/]"
-        )
-        if source.finding is not None:
-            node = node.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
-        if source.via_kind and source.via_id != source.record_id:
-            node = node.add(f"{source.via_kind} [dim]{source.via_id}[/]")
-        if source.evidence:
-            if not isinstance(source.evidence, Row | Written):
-                node = node.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
-            node = node.add(escape(source.evidence.told.location))
-            node.add(escape(source.evidence.told.without_location))
+def _add_source(branch: Tree, source: Source) -> None:
+    node = branch.add(
+        f"\\[{source.number}] {source.kind} “{escape(source.title)}” [dim]{source.record_id}[/]"
+    )
+    if source.finding is not None:
+        node = node.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
+    if source.via_kind and source.via_id != source.record_id:
+        node = node.add(f"{source.via_kind} [dim]{source.via_id}[/]")
+    if source.evidence:
+        if not isinstance(source.evidence, Row | Written):
+            node = node.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
+        node = node.add(escape(source.evidence.told.location))
+        node.add(escape(source.evidence.told.without_location))

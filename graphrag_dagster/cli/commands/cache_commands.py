@@ -4,7 +4,6 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import uuid4
 
 import polars as pl
 import typer
@@ -12,8 +11,8 @@ import typer
 from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import CorpusError, EndpointError, SettingsError
+from graphrag_dagster.kernel.common.atomic_files import replacing
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.documents.documents import read_corpus
 from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, api_of, refresh_all
 from graphrag_dagster.kernel.models.cache.cache_database import (
     database_at,
@@ -22,11 +21,12 @@ from graphrag_dagster.kernel.models.cache.cache_database import (
 )
 from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, copy_cache
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.pipeline.corpus_changes import changed_files
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore, models_of
 from graphrag_dagster.kernel.storage.home import cache_location, cache_place
+from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import core_tables as tables
 
 
 def maintenance() -> CacheMaintenance:
@@ -61,7 +61,7 @@ def show_stats() -> Result:
 
 
 def prune(
-    corpus: Annotated[str, typer.Option(help="The corpus to prune.", show_default=False)],
+    corpus: Annotated[str, typer.Option(help="The corpus to prune.")],
     everything: Annotated[
         bool, typer.Option("--everything", help="Delete everything that only this corpus uses.")
     ] = False,
@@ -83,20 +83,15 @@ def prune(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="File of JSON lines to write.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="File of JSON lines to write.")],
     corpus: Annotated[str | None, typer.Option(help="Only what this corpus uses.")] = None,
 ) -> Result:
     """Write every cached reply to a JSON Lines file, atomically."""
-    partial = file.with_name(f".{uuid4().hex}.part")
     count = 0
-    try:
-        with partial.open("x", encoding="utf-8") as stream:
-            for line in maintenance().export(corpus):
-                stream.write(line + "\n")
-                count += 1
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(file) as stream:
+        for line in maintenance().export(corpus):
+            stream.write(line + "\n")
+            count += 1
     told = f"wrote {plural(count, 'reply', 'replies')} to {file}"
     return Result({"file": file, "replies": count}, [told])
 
@@ -104,7 +99,7 @@ def export(
 def copy(
     to: Annotated[
         str,
-        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE", show_default=False),
+        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE"),
     ],
 ) -> Result:
     """Copy the LLM cache into another.
@@ -131,26 +126,20 @@ def copy(
 
 def _check_unchanged(corpus: str) -> None:
     """What deleted documents left behind is only known once an index has seen that they are gone."""
-    store, warehouse = CorpusStore(), Warehouse()
+    store = CorpusStore()
     if corpus not in store.names():
         raise CorpusError(f"there is no corpus {corpus!r} any more; to delete all it used, add --everything")
-    seen = warehouse.read_if_present(tables.FILES, corpus)
-    if seen is None or not _contents(seen).equals(_contents(read_corpus(store, corpus).files)):
+    if changed_files(store, corpus, published(Warehouse(), corpus)):
         raise CorpusError(
             f"the folder of {corpus} has changed since it was indexed; index it first, or add --everything"
         )
-
-
-def _contents(files: pl.DataFrame) -> pl.DataFrame:
-    """Path and hash of the files of a corpus; ignored ones are none of it."""
-    return files.filter(pl.col("status") != "ignored").select("path", "sha256").sort("path")
 
 
 _COLUMNS = ("batch", "corpus", "model", "status", "done", "of", "hours old")
 
 
 def batches(
-    name: Annotated[str | None, typer.Argument(help="Only those of this corpus.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="Only those of this corpus.")] = None,
     cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.", metavar="ID")] = None,
 ) -> Result:
     """Ask how far the batches are, collect what is done, and list them all, the oldest first.

@@ -26,9 +26,7 @@ _MORE = "there may be more: the query gives no further rows than these; ask for 
 
 def run_cypher(
     name: Name,
-    query: Annotated[
-        str | None, typer.Argument(help="One query in openCypher that only reads.", show_default=False)
-    ] = None,
+    query: Annotated[str | None, typer.Argument(help="One query in openCypher that only reads.")] = None,
     ask: Annotated[
         str | None,
         typer.Option(help="Natural-language question instead of a query, such as 'Who is connected to X?'."),
@@ -46,8 +44,8 @@ def run_cypher(
     """Run a query over a corpus's graph; its rows are shown, or written to a CSV file.
 
     Raises:
-        QuestionError: neither a query nor a question is given, or both; it is refused, fails or reaches a
-            limit; or the file cannot be written.
+        QuestionError: neither a query nor a question is given, or both; or it is refused, fails or reaches a
+            limit.
         GraphragError: the graph cannot be made or reached.
     """
     if (query is None) == (ask is None):

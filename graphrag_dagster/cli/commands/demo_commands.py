@@ -39,9 +39,7 @@ _QUERY = "select title, type, degree from graph.entities order by degree desc li
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for the documents; default: harbour, beside the other corpora.", show_default=False
-        ),
+        typer.Option(help="Folder for the documents; default: harbour, beside the other corpora."),
     ] = None,
 ) -> int:
     """Write the sample corpus, index it, ask it three questions, and print what to do next.

@@ -2,7 +2,6 @@
 
 import os
 import uuid
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -18,7 +17,6 @@ from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import CorpusError, EndpointError, WarehouseError
-from graphrag_dagster.kernel.catalogue.plugins import Plugin
 from graphrag_dagster.kernel.catalogue.registry import (
     engines,
     installed_plugins,
@@ -34,7 +32,7 @@ from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFindin
 from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
-from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
+from graphrag_dagster.kernel.settings.settings_editing import with_values, write_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -43,7 +41,7 @@ from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _STYLES = {"works": None, "fallback": "yellow", "fails": "red", "skipped": "dim"}
-_PLUGIN = ("kind", "name", "package", "state")
+_PLUGIN = dict.fromkeys(("name", "package", "problem"), pl.String)
 _PROBE = ("probe", "verdict", "found", "consequence")
 _LINES = {
     "ready": ("ready", "green", ": everything needed works"),
@@ -58,7 +56,6 @@ def doctor(
         typer.Argument(
             help="Corpus or folder whose settings are used; default: the endpoint at $OPENAI_BASE_URL.",
             metavar="NAME|PATH",
-            show_default=False,
         ),
     ] = None,
     fix: Annotated[
@@ -88,16 +85,22 @@ def doctor(
         return bug_report(target)
     if fix and target is None:
         raise CorpusError("--fix needs the name of a corpus")
-    plugins = installed_plugins()
-    shown: list[Part] = [_plugin_table(plugins)] if plugins else []
-    broken = int(any(one.problem for one in plugins))
+    rows = [attrgetter(*_PLUGIN)(one) for one in installed_plugins()]
+    plugins = pl.DataFrame(rows, _PLUGIN, orient="row")
+    shown: list[Part] = [_plugin_table(plugins)] if plugins.height else []
+    broken = int(plugins["problem"].count() > 0)
+    if target is None and not os.environ.get(BASE_URL):
+        if not plugins.height:
+            raise EndpointError(
+                "there is nothing to probe: no plug-in is installed and no endpoint is configured; name a "
+                f"corpus whose corpus.yaml has engine: llm, or set {BASE_URL}"
+            )
+        return Result({"plugins": plugins}, shown, code=broken)
     name = None if target is None else CorpusStore().resolve(target)
-    if name is None and plugins and not os.environ.get(BASE_URL):
-        return Result({"plugins": _plugin_rows(plugins)}, shown, code=broken)
-    settings = _settings_from_environment() if name is None else CorpusStore().settings(name)
+    settings = CorpusSettings(engine="llm") if name is None else CorpusStore().settings(name)
     findings = _findings(settings, name)
     outcome = verdict(findings)
-    facts = {"corpus": name, "verdict": outcome, "findings": findings, "plugins": _plugin_rows(plugins)}
+    facts = {"corpus": name, "verdict": outcome, "findings": findings, "plugins": plugins}
     if not findings:
         told = f"{name}: no model is used, so there is nothing to probe; nothing was sent"
         return Result(facts, [*shown, told], code=broken)
@@ -110,19 +113,9 @@ def doctor(
     return Result(facts, shown, code=1 if outcome == "unusable" else broken)
 
 
-def _plugin_rows(plugins: Sequence[Plugin]) -> list[dict[str, str | None]]:
-    return [
-        {"kind": one.kind, "name": one.name, "package": one.package, "problem": one.problem}
-        for one in plugins
-    ]
-
-
-def _plugin_table(plugins: Sequence[Plugin]) -> Frame:
-    rows = [
-        (one.kind, one.name, one.package, f"left out: {one.problem}" if one.problem else "in use")
-        for one in plugins
-    ]
-    return Frame(pl.DataFrame(rows, _PLUGIN, orient="row"), bare=True)
+def _plugin_table(plugins: pl.DataFrame) -> Frame:
+    state = pl.format("left out: {}", "problem").fill_null("in use").alias("state")
+    return Frame(plugins.select(pl.exclude("problem"), state), bare=True)
 
 
 def _findings(settings: CorpusSettings, name: str | None) -> list[ProbeFinding]:
@@ -135,7 +128,7 @@ def _findings(settings: CorpusSettings, name: str | None) -> list[ProbeFinding]:
         found += _reranker(settings, str(name))
     if local := engines()[settings.engine_of("extraction")].examined:
         where = "entities and relationships of text units, on this machine"
-        with plugin_errors("engine", settings.engine_of("extraction"), "examining its models"):
+        with plugin_errors("examining its models"):
             found += [replace(one, endpoint=where) for one in load_target(local)(settings)]
     return found
 
@@ -144,7 +137,7 @@ def _advice(name: str | None, advised: dict[str, Any], *, fix: bool) -> list[str
     """Return the settings that fit what was found, which are written where that is wanted."""
     if not advised:
         return ["no setting fixes the problems found; nothing was written"] if fix else []
-    lines = [lines_of(advised)]
+    lines = [with_values("", advised)]
     if fix and name:
         path = write_settings(CorpusStore().folder(name), advised)
         return [f"written into {path}:", *lines, "other settings are unchanged; run doctor again to check"]
@@ -174,14 +167,6 @@ def _vector_length(settings: CorpusSettings, name: str | None) -> int | None:
     return None
 
 
-def _settings_from_environment() -> CorpusSettings:
-    if not os.environ.get(BASE_URL):
-        raise EndpointError(
-            f"no endpoint is configured: name a corpus whose corpus.yaml has engine: llm, or set {BASE_URL}"
-        )
-    return CorpusSettings(engine="llm")
-
-
 def _largest_data(name: str | None) -> dict[RoleName, int] | None:
     """How much the prompts of a corpus hold; None where there are no documents yet."""
     with suppress(CorpusError):
@@ -190,7 +175,5 @@ def _largest_data(name: str | None) -> dict[RoleName, int] | None:
 
 
 def _table(endpoint: str, findings: list[ProbeFinding]) -> Frame:
-    rows = pl.DataFrame(
-        [(one.probe, one.verdict, one.found, one.consequence) for one in findings], _PROBE, orient="row"
-    )
+    rows = pl.DataFrame([attrgetter(*_PROBE)(one) for one in findings], _PROBE, orient="row")
     return Frame(rows, endpoint, styles=[_STYLES[one.verdict] for one in findings])

@@ -1,7 +1,8 @@
 """``graphrag-dagster entities``, ``merge``, ``split`` and ``undo``: entity names and decisions on them."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import polars as pl
@@ -22,17 +23,17 @@ from graphrag_dagster.apps.decisions.name_decisions import (
 from graphrag_dagster.cli.commands.corpus.show_commands import unused_lines
 from graphrag_dagster.cli.options import Everything, Name
 from graphrag_dagster.cli.result import Frame, Part, Result
-from graphrag_dagster.kernel.common.printable import plural, shorten
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import OpenQuestion
 
-_ROWS, _NAMES, _DOCUMENTS, _LONGEST = 30, 8, 3, 80
+_ROWS, _NAMES, _DOCUMENTS = 30, 8, 3
 _VERDICTS = {"merge": "one", "ask": "open", "apart": "apart", "unused": "without effect"}
 
 _Names = Annotated[
     list[str],
-    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME...", show_default=False),
+    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME..."),
 ]
 _Document = Annotated[
     str | None,
@@ -47,7 +48,7 @@ def show_entities(
     name: Name,
     entity: Annotated[
         str | None,
-        typer.Argument(help="Any name of one entity, or its id; default: all.", show_default=False),
+        typer.Argument(help="Any name of one entity, or its id; default: all."),
     ] = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="List which names may be one, and the commands that decide it.")
@@ -74,18 +75,17 @@ def show_entities(
             "type": row["type"],
             "mentions": row["mentions"],
             "units": row["text_units"],
-            "other names": _other_names(row),
+            "other names": _other_names(row, most),
         }
-        for row in found.head(most or len(found)).iter_rows(named=True)
+        for row in found[:most].iter_rows(named=True)
     ]
-    shown: list[Part] = [Frame(pl.DataFrame(rows)), *_more(len(found) - len(rows))]
-    return Result({"corpus": name, "entities": found}, shown)
+    listed = Frame(pl.DataFrame(rows, schema_overrides={"other names": pl.List(pl.String)}))
+    return Result({"corpus": name, "entities": found}, [listed, *_more(found.height, most)])
 
 
-def _other_names(row: dict[str, Any]) -> str:
+def _other_names(row: dict[str, Any], most: int | None) -> list[str]:
     others = [one for one in row["names"] if one != row["title"]]
-    more = f", and {len(others) - _NAMES:,} more" if len(others) > _NAMES else ""
-    return ", ".join(shorten(one, _LONGEST) for one in others[:_NAMES]) + more
+    return others if most is None or len(others) <= _NAMES else [*others[:_NAMES], "…"]
 
 
 def _entity_with_decisions(name: str, asked: str, most: int | None) -> Result:
@@ -100,12 +100,11 @@ def _entity_with_decisions(name: str, asked: str, most: int | None) -> Result:
         pl.nth(1).alias("mentions"),
         (pl.nth(2) if most is None else pl.nth(2).list.head(_DOCUMENTS)).alias("in documents"),
     )
-    decided = found.decisions if most is None else found.decisions.head(most)
     shown: list[Part] = [
         Text.assemble((row["title"], "bold"), told, (row["entity_id"], "dim")),
         Frame(names),
-        *(_decision_line(one) for one in decided.iter_rows(named=True)),
-        *_more(len(found.decisions) - len(decided)),
+        *(_decision_line(one) for one in found.decisions[:most].iter_rows(named=True)),
+        *_more(found.decisions.height, most),
     ]
     return Result({"corpus": name, **found.to_dict()}, shown)
 
@@ -115,15 +114,14 @@ def _questions(name: str, most: int | None) -> Result:
     facts = found.to_dict()
     for row, one in zip(facts["questions"], found.open, strict=True):
         row["commands"] = list(_commands(name, one))
-    shown = found.open if most is None else found.open[:most]
-    lines = [line for one in shown for line in _question_lines(name, one)]
+    lines = [line for one in found.open[:most] for line in _question_lines(name, one)]
     return Result(
-        {"corpus": name, **facts}, [*lines, *_more(len(found.open) - len(shown)), *_rest_lines(name, found)]
+        {"corpus": name, **facts}, [*lines, *_more(len(found.open), most), *_rest_lines(name, found)]
     )
 
 
-def _more(count: int) -> list[Text]:
-    return [Text(f"… {count:,} more: --all", "dim")] if count > 0 else []
+def _more(count: int, most: int | None) -> list[Text]:
+    return [Text(f"… {count - most:,} more: --all", "dim")] if most is not None and count > most else []
 
 
 def _decision_line(row: dict[str, Any]) -> Text:
@@ -205,9 +203,7 @@ def undo_decision(
     name: Name,
     decision: Annotated[
         str | None,
-        typer.Argument(
-            help="Id of a decision on names; default: the last.", metavar="ID", show_default=False
-        ),
+        typer.Argument(help="Id of a decision on names; default: the last.", metavar="ID"),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the decisions without undoing any.")] = False,
 ) -> Result:
@@ -238,15 +234,11 @@ def _decisions(name: str) -> Result:
 
 
 def _decided(name: str, made: DecisionResult) -> Result:
-    concerned = [
-        {"title": one.title, "type": one.type, "mentions": one.mentions, "names": list(one.names)}
-        for one in made.concerned
-    ]
     facts = {
         "corpus": name,
         **made.said.to_dict(),
         "written": made.written,
-        "concerned": concerned,
+        "concerned": made.concerned,
         "resolution_enabled": made.applied,
     }
     return Result(facts, _decided_lines(name, made))
@@ -271,30 +263,22 @@ def _decided_lines(name: str, made: DecisionResult) -> Iterator[str | Text]:
 def _affected_lines(made: DecisionResult) -> Iterator[str | Text]:
     word, found = made.said.word, made.concerned
     where = " in that document" if word.document else ""
-    told = [_entity(one) for one in found]
+    shared = [one for one in found if len(one.names) > 1]
     if word.verdict == "different":
-        shared = [_entity(one) for one in found if len(one.names) > 1]
-        if not shared:
-            yield f"they are {plural(len(found), 'entity', 'entities')} today, and stay so: {', '.join(told)}"
-        yield from (f"names of one entity today, which are parted{where}: {one}" for one in shared)
+        change = f"the next index separates the names of {_entities(shared)}{where}"
+        yield change if shared else f"they are apart today, and stay so: {_entities(found)}"
     elif len(found) == 1:
-        yield f"they are one entity today, and stay so whatever the rules say: {told[0]}"
+        yield f"they are one entity today, and stay so whatever the rules say: {_entities(found)}"
     else:
-        yield f"{len(found):,} entities of today become one{where}: {', '.join(told)}"
-        for name in sorted({name for one in found for name in one.names}):
-            if not word.document and (times := _times(name, found)) > 1:
-                yield Text(
-                    f"{name!r} stands for {times:,} of them; --document says it of one document alone",
-                    "yellow",
-                )
+        yield f"{len(found):,} entities of today become one{where}: {_entities(found)}"
+        times = Counter(name for one in found for name in set(one.names))
+        for name in sorted(name for name, count in times.items() if count > 1 and not word.document):
+            told = f"{name!r} is a name of {times[name]:,} of them; --document says it of one document alone"
+            yield Text(told, "yellow")
 
 
-def _times(name: str, found: Sequence[AffectedEntities]) -> int:
-    return sum(name in one.names for one in found)
-
-
-def _entity(one: AffectedEntities) -> str:
-    return f"{one.title} ({one.type}, {plural(one.mentions, 'mention')})"
+def _entities(found: Iterable[AffectedEntities]) -> str:
+    return ", ".join(f"{one.title} ({one.type}, {plural(one.mentions, 'mention')})" for one in found)
 
 
 def _decision_text(one: RecordedDecision) -> str:

@@ -11,12 +11,10 @@ import typer
 
 from graphrag_dagster.apps.interchange.exporting.graph_export import Exported, export
 from graphrag_dagster.apps.interchange.write_back import WriteBackResult, remove_properties, write_back
-from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.options import Name
-from graphrag_dagster.cli.progress_bars import progress_on
+from graphrag_dagster.cli.progress_bars import watching
 from graphrag_dagster.cli.result import Frame, Result
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.document_filters import level_of
 
 
@@ -43,7 +41,7 @@ def export_corpus(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder; default: NAME-FORM in the current folder.", show_default=False),
+        typer.Option(help="Folder; default: NAME-FORM in the current folder."),
     ] = None,
     formula_safe: Annotated[
         bool,
@@ -58,7 +56,7 @@ def export_corpus(
     Raises:
         GraphragError: names the problem and the fix.
     """
-    with progress_on(ERR) as shown, listening(shown):
+    with watching():
         made = export(name, to.value, out, formula_safe=formula_safe)
     facts = {
         "corpus": name,
@@ -89,10 +87,7 @@ def write_back_corpus(
     name: Name,
     level: Annotated[
         str | None,
-        typer.Option(
-            help="Level whose community and summary a node gets; default: that of corpus.yaml.",
-            show_default=False,
-        ),
+        typer.Option(help="Level whose community and summary a node gets; default: that of corpus.yaml."),
     ] = None,
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove everything written for the corpus.")
@@ -107,7 +102,7 @@ def write_back_corpus(
         GraphragError: names the problem and the fix.
     """
     chosen = None if level is None else level_of(level)
-    with progress_on(ERR) as shown, listening(shown):
+    with watching():
         if remove:
             gone = remove_properties(name, dry_run=dry_run)
             done = "would be" if gone.dry else "was"

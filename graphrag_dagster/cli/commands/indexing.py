@@ -1,13 +1,13 @@
 """``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
 
 import shlex
-import time
-import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
+from rich.filesize import decimal
 from rich.text import Text
 
 from graphrag_dagster.cli.commands.corpus.show_commands import (
@@ -18,7 +18,7 @@ from graphrag_dagster.cli.commands.corpus.show_commands import (
     unread_rows,
 )
 from graphrag_dagster.cli.console import ERR
-from graphrag_dagster.cli.progress_bars import watching
+from graphrag_dagster.cli.progress_bars import span, watching
 from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import (
@@ -50,6 +50,9 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,
 )
+
+if TYPE_CHECKING:
+    from graphrag_dagster.apps.planning.indexing_forecast import IndexEstimate
 
 #: Ignored files and folders that are named.
 _MOST_IGNORED = 3
@@ -135,26 +138,34 @@ def _published_documents(name: str) -> pl.DataFrame:
 
 
 def _run_index(name: str, wanted: IndexOptions, is_first: bool) -> RunOutcome:
-    run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
-    from graphrag_dagster.apps.planning.indexing_forecast import note_indexing, outlook
-    from graphrag_dagster.cli.job_runner import run_and_summarise, show_outlook
+    from graphrag_dagster.apps.planning.indexing_forecast import index_estimate, note_indexing
+    from graphrag_dagster.cli.job_runner import run_watched
 
     with watching():
-        show_outlook(outlook(name))
-        resources = {"clustering": {"cold": True}} if wanted.cold else {}
-        if wanted.accept_removals:
-            resources["corpora"] = {"accept_removals": True}
-        if wanted.take_over:
-            resources["warehouse"] = {"take_over": True}
-        run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources)
-    ran = RunOutcome(run_id, time.monotonic() - begin)
+        before = index_estimate(name)
+    ERR.say(_estimate_line(before), markup=False)
+    resources = {"clustering": {"cold": True}} if wanted.cold else {}
+    if wanted.accept_removals:
+        resources["corpora"] = {"accept_removals": True}
+    if wanted.take_over:
+        resources["warehouse"] = {"take_over": True}
+    ran = run_watched(name, "index", wanted.budget, resources=resources)
     # Noted while Dagster is loaded, so that an index of what is unchanged need not load it.
     unfinished_index(name)
-    used = usage_rows(name, run_id)
+    used = usage_rows(name, ran.run_id)
     paid = sum(row["cached"] for row in used) <= sum(row["calls"] for row in used)
     note_indexing(name, ran.seconds, whole=is_first and paid)
     return ran
+
+
+def _estimate_line(before: "IndexEstimate") -> str:
+    asks = f"model {before.asks} is used" if before.asks else "no model is used"
+    calls = f", about {before.calls.expected:,.0f} calls" if before.calls else ""
+    told = f"{plural(before.files, 'file')}, {decimal(before.bytes)}; {asks}{calls}"
+    if before.seconds is None:
+        return told
+    return f"{told}; by what was indexed here before, all of it may take about {span(before.seconds)}"
 
 
 def published_as_it_is(name: str) -> str | None:
@@ -170,7 +181,7 @@ def published_as_it_is(name: str) -> str | None:
     try:
         if not warehouse.file(name).is_file() or published(warehouse, name) is None:
             return None
-        status = status_of(name, unfinished_index)
+        status = status_of(name, unfinished_index(name))
         if not status.unchanged or not status.snapshot:
             return None
         if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):

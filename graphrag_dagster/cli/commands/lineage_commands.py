@@ -12,41 +12,30 @@ from rich.tree import Tree
 from graphrag_dagster.cli.options import Everything, Name
 from graphrag_dagster.cli.result import Frame, Part, Result
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.lineage.impact import Impact
-from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
-from graphrag_dagster.kernel.lineage.row_lineage import WHY_KINDS
+from graphrag_dagster.kernel.common.printable import shorten
+from graphrag_dagster.kernel.lineage.impact import Impact, impact
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep, open_rows
+from graphrag_dagster.kernel.lineage.row_lineage import WHY_KINDS, why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Told
 
 _SHOWN, _TEXT = 5, 200
 _ROWS = 10
-_HIDDEN_FACTS = {
-    "human_readable_id",
-    "document_id",
-    "start_char",
-    "end_char",
-    "question",
-    "number",
-    "cites",
-    "names",
-}
+_HIDDEN_FACTS = frozenset(
+    ["human_readable_id", "document_id", "start_char", "end_char", "question", "number", "cites", "names"]
+)
 
 
 def show_why(
     name: Name,
     kind: Annotated[
         str,
-        typer.Argument(
-            help="entity, relationship, report, claim, answer, triple or summary.", show_default=False
-        ),
+        typer.Argument(help="entity, relationship, report, claim, answer, triple or summary."),
     ],
     row: Annotated[
         str,
         typer.Argument(
-            help="Its id, the beginning of that, its human_readable_id, or what it is called.",
-            metavar="ID",
-            show_default=False,
+            help="Its id, the beginning of that, its human_readable_id, or what it is called.", metavar="ID"
         ),
     ],
     everything: Everything = False,
@@ -59,7 +48,8 @@ def show_why(
     """
     if kind not in WHY_KINDS:
         raise QuestionError(f"{kind!r} is not a kind of row; choose {', '.join(WHY_KINDS)}")
-    step = why(Warehouse(), name, kind, row, None if everything else _SHOWN)
+    with open_rows(Warehouse(), name) as rows:
+        step = why(rows, kind, row, None if everything else _SHOWN)
     tree = Tree(_line(step), guide_style="dim")
     _grow(tree, step)
     return Result(step.to_dict(), [tree])
@@ -67,7 +57,7 @@ def show_why(
 
 def show_impact(
     name: Name,
-    document: Annotated[str, typer.Argument(help="Path, id or title of a document.", show_default=False)],
+    document: Annotated[str, typer.Argument(help="Path, id or title of a document.")],
     everything: Annotated[bool, typer.Option("--all", help="Print all rows.")] = False,
 ) -> Result:
     """Show what would go and change without a document.
@@ -76,7 +66,8 @@ def show_impact(
         QuestionError: there is no such document.
         WarehouseError: the corpus has not been indexed.
     """
-    found = impact(Warehouse(), name, document)
+    with open_rows(Warehouse(), name) as rows:
+        found = impact(rows, document)
     return Result(found.to_dict(), _impact(found, None if everything else _ROWS))
 
 
@@ -134,8 +125,7 @@ def _display_text(told: Told) -> str:
 
 
 def _shorten(text: str) -> str:
-    folded = " ".join(text.split())
-    return folded if len(folded) <= _TEXT else folded[: _TEXT - 1] + "…"
+    return shorten(" ".join(text.split()), _TEXT)
 
 
 def _count_table(found: Impact) -> Frame:

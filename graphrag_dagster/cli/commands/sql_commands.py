@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, Annotated, Any
-from uuid import uuid4
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table as RichTable
@@ -16,6 +14,7 @@ from graphrag_dagster.cli.console import OUT
 from graphrag_dagster.cli.options import Csv, FormulaSafe, Name
 from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.common.atomic_files import replacing
 from graphrag_dagster.kernel.common.printable import FORMULA_SIGNS, plural
 from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, ResultRows, run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -29,7 +28,7 @@ _NARROWEST = 6
 
 def run_sql(
     name: Name,
-    query: Annotated[str, typer.Argument(help="One select statement.", show_default=False)],
+    query: Annotated[str, typer.Argument(help="One select statement.")],
     csv: Csv = None,
     formula_safe: FormulaSafe = False,
     seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="Time limit of the query.")] = 60,
@@ -38,8 +37,7 @@ def run_sql(
     """Run one ``select``; its rows are shown, or written to a CSV file.
 
     Raises:
-        QuestionError: it is not one statement that only reads, DuckDB refuses it, it reaches a limit, or the
-            file cannot be written.
+        QuestionError: it is not one statement that only reads, DuckDB refuses it, or it reaches a limit.
         WarehouseError: the corpus has not been indexed.
     """
     warehouse, limits = Warehouse(), QueryLimits(seconds, memory_mb)
@@ -83,10 +81,10 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> list[st
     """Write rows to a file that takes its place only when it is whole; return how many there are, in words.
 
     Raises:
-        QuestionError: it cannot be written.
+        OSError: it cannot be written.
     """
     suspicious = count = 0
-    with _atomic_output(target) as file:
+    with replacing(target) as file:
         named = [_is_formula(name) for name in found.columns]
         suspicious += sum(named)
         file.write(_line(_guarded_row(found.columns, named) if formula_safe else found.columns))
@@ -124,32 +122,6 @@ def _cell(cell: str | None) -> str:
     if cell == "" or cell != cell.strip() or any(sign in cell for sign in ',"\n\r'):
         return '"' + cell.replace('"', '""') + '"'
     return cell
-
-
-@contextmanager
-def _atomic_output(target: Path) -> Iterator[IO[str]]:
-    """Write a file that takes its place only when it is whole; a pipe or a device is written as it is.
-
-    Raises:
-        QuestionError: it cannot be written.
-    """
-    try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("w", encoding="utf-8", newline="") as file:
-                yield file
-            return
-        if target.is_dir():
-            raise IsADirectoryError(0, "it is a folder")
-        making = target.with_name(f".{uuid4().hex}.tmp")
-        try:
-            with making.open("x", encoding="utf-8", newline="") as file:
-                yield file
-            making.replace(target)
-        finally:
-            making.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise QuestionError(f"{target} cannot be written: {why}") from None
 
 
 def row_parts(found: ResultRows) -> Iterator[Part]:

@@ -1,14 +1,13 @@
 """Entities by GLiNER and relationships by REBEL, both on this machine."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from graphrag_dagster.engines.extractive.parsing.language_detection import unreadable_reason
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
+from graphrag_dagster.engines.neural.gliner_rebel_models import GlinerEntityModel, RebelRelationModel
 from graphrag_dagster.engines.neural.rebel_parsing import (
     IncompleteTriple,
-    LabelledMention,
     LabelledName,
     ParsedTriples,
     RebelTriple,
@@ -43,7 +42,7 @@ def assemble_records(
     """Return the records of a text unit.
 
     An end of a relation that is none of the names found becomes an entity without a type: UNKNOWN. What is no
-    relation between two things is put aside.
+    relation between two things is quarantined.
 
     Args:
         unit: the text unit.
@@ -140,31 +139,6 @@ def _unfit_reason(source: str, target: str, label: str | None) -> str:
 _FEWEST_NAMES = 2
 
 
-class FindsMentions(Protocol):
-    """Finds what is named in a text; what it finds depends on the text alone."""
-
-    def mentions(self, text: str) -> list[LabelledMention]:
-        """Return the mentions in a text, in any order."""
-
-
-class ReadsRelations(Protocol):
-    """Reads relations in texts; what it reads in one depends on that text alone."""
-
-    at_once: int
-
-    def relations(self, texts: Sequence[str]) -> list[list[ParsedTriples]]:
-        """Return what was read in each text, part by part of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _NamedUnit:
-    """What of a text unit is known before its relations are; ``done`` where these are not asked for."""
-
-    unit: TextUnit
-    named: Sequence[LabelledName] = ()
-    done: UnitExtraction | None = None
-
-
 class NeuralGraphExtractor:
     """Finds entities with one model and the relations between them with another.
 
@@ -181,8 +155,8 @@ class NeuralGraphExtractor:
 
     def __init__(
         self,
-        entities: FindsMentions,
-        relations: ReadsRelations,
+        entities: GlinerEntityModel,
+        relations: RebelRelationModel,
         *,
         languages: Sequence[str] = (ENGLISH,),
         wanted: Sequence[str] = (),
@@ -203,17 +177,25 @@ class NeuralGraphExtractor:
                 running.advance(len(found))
 
     def _extract_batch(self, units: Sequence[TextUnit]) -> list[UnitExtraction]:
-        read = list(map(self._read, units))
-        related = [one.unit for one in read if len(one.named) >= _FEWEST_NAMES]
-        parsed = dict(zip(related, self._relations.relations([one.text for one in related]), strict=True))
+        unread = {unit.id: made for unit in units if (made := self._unread(unit))}
+        named = {
+            unit.id: by_name(unit.text, join_mentions(self._entities.mentions(unit.text)))
+            for unit in units
+            if unit.id not in unread
+        }
+        related = [unit for unit in units if len(named.get(unit.id, ())) >= _FEWEST_NAMES]
+        read = self._relations.relations([unit.text for unit in related])
+        parsed = dict(zip((unit.id for unit in related), read, strict=True))
         return [
-            one.done or assemble_records(one.unit, one.named, parsed.get(one.unit, ()), self._wanted)
-            for one in read
+            unread.get(unit.id)
+            or assemble_records(unit, named[unit.id], parsed.get(unit.id, ()), self._wanted)
+            for unit in units
         ]
 
-    def _read(self, unit: TextUnit) -> _NamedUnit:
+    def _unread(self, unit: TextUnit) -> UnitExtraction | None:
+        """What becomes of a unit that no model reads."""
         if not unit.text.strip():
-            return _NamedUnit(unit, done=UnitExtraction(unit.id, "empty", reason="no text"))
+            return UnitExtraction(unit.id, "empty", reason="no text")
         if other := unreadable_reason(unit.text, self._languages, self.engine):
-            return _NamedUnit(unit, done=UnitExtraction(unit.id, "unreadable", reason=other))
-        return _NamedUnit(unit, by_name(unit.text, join_mentions(self._entities.mentions(unit.text))))
+            return UnitExtraction(unit.id, "unreadable", reason=other)
+        return None

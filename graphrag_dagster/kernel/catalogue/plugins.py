@@ -1,99 +1,101 @@
-"""Plug-ins: catalogue entries that other packages add by entry points.
+"""Plug-ins: systems that packages declare by entry points, ours among them.
 
-An unusable plug-in is skipped with one warning, so that it never blocks access to a corpus.
+One that cannot be used is left out with one warning, so that it never blocks access to a corpus.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from traceback import walk_tb
 
-#: Entry point group of each kind of plug-in.
-GROUPS = {
-    "system": "graphrag_dagster.systems",
-    "engine": "graphrag_dagster.engines",
-    "method": "graphrag_dagster.methods",
-    "reader": "graphrag_dagster.readers",
-    "embedder": "graphrag_dagster.embedders",
-    "reranker": "graphrag_dagster.rerankers",
-}
+from graphrag_dagster.kernel.catalogue.system import System
+
 _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A catalogue entry that another package adds.
+    """A system that a package declares.
 
     Attributes:
-        kind: a key of :data:`GROUPS`.
         name: name of the entry point and of the declaration.
         package: its distribution, with the version.
+        module: the top-level module of its code.
         declares: the declaration; None if it is unusable.
         problem: why it is unusable.
     """
 
-    kind: str
     name: str
     package: str
-    declares: Any = None
+    module: str
+    declares: System | None = None
     problem: str | None = None
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this package declares it."""
+        return self.package.startswith("graphrag-dagster ")
+
     def failed(self, doing: str, error: BaseException) -> str:
-        """Return an error message for a failure of the plug-in's code."""
-        message = _error_text(error)
-        return f"the {self.kind} {self.name} of the package {self.package} failed {doing}: {message}"
+        """Return an error message for a failure of its code."""
+        return f"the plug-in {self.name} of the package {self.package} failed {doing}: {_error_text(error)}"
 
-
-def plugins(
-    kind: str, wanted: type, taken: frozenset[str], unknown: Callable[[Any], str | None] = lambda _: None
-) -> tuple[Plugin, ...]:
-    """Return the plug-ins of a kind, sorted by name. Unusable ones are logged as a warning, once each.
-
-    Args:
-        kind: a key of :data:`GROUPS`.
-        wanted: the class an entry point must name an instance of.
-        taken: names already in use; comparison ignores case.
-        unknown: returns an error message if a declaration refers to an unknown name, else None.
-    """
-    names, results = {*map(str.casefold, taken)}, []
-    # This package's own declarations take precedence over others of the same name.
-    for point in sorted(
-        entry_points_by_group()[GROUPS[kind]],
-        key=lambda point: (point.name, not is_ours(_package_name(point)), _package_name(point)),
-    ):
-        declares, problem = None, None
-        if point.name.casefold() in names:
-            problem = f"there is already {_article(kind)} {point.name}; choose another name"
-        else:
-            try:
-                declares = point.load()
-            # Importing another package may raise anything; that must not stop us.
-            except (Exception, SystemExit) as error:
-                problem = f"it cannot be loaded ({_error_text(error)})"
-            else:
-                problem = _declaration_problem(declares, point.name, wanted) or unknown(declares)
-        if problem:
-            logging.getLogger(__name__).warning(
-                "the %s %r of %s is left out: %s", kind, point.name, _package_name(point), problem
-            )
-        else:
-            names.add(point.name.casefold())
-        results.append(Plugin(kind, point.name, _package_name(point), None if problem else declares, problem))
-    return tuple(results)
+    def raised(self, error: BaseException) -> bool:
+        """Whether an error passed through its code."""
+        modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+        return any(name.partition(".")[0] == self.module for name in modules)
 
 
 @cache
-def entry_points_by_group() -> Mapping[str, Sequence[EntryPoint]]:
-    """Return all entry points of our groups, by group. The metadata is read once for all groups."""
-    points = entry_points()
-    return {group: tuple(points.select(group=group)) for group in GROUPS.values()}
+def system_entry_points() -> Sequence[EntryPoint]:
+    """Return the entry points of all systems; none is loaded."""
+    return tuple(entry_points(group="graphrag_dagster.systems"))
 
 
-def is_ours(package: str) -> bool:
-    """Whether a distribution with its version, such as ``name 1.0``, is this package."""
-    return package.startswith("graphrag-dagster ")
+def load_plugins(problem_of: Callable[[System, Sequence[System]], str | None]) -> tuple[Plugin, ...]:
+    """Return the systems of this package, then those of others, sorted by name.
+
+    Unusable ones are logged as a warning, once each.
+
+    Args:
+        problem_of: returns why a system of another package cannot be used beside those before it.
+    """
+    found = [(_unloaded(point), point) for point in system_entry_points()]
+    results, usable = list[Plugin](), list[System]()
+    for plugin, point in sorted(found, key=lambda one: (not one[0].is_ours, one[0].name, one[0].package)):
+        system, problem = _load(point)
+        if system and not plugin.is_ours:
+            problem = problem_of(system, usable)
+        if problem:
+            logging.getLogger(__name__).warning(
+                "the plug-in %r of %s is left out: %s", plugin.name, plugin.package, problem
+            )
+            results.append(replace(plugin, problem=problem))
+        elif system:
+            usable.append(system)
+            results.append(replace(plugin, declares=system))
+    return tuple(results)
+
+
+def _unloaded(point: EntryPoint) -> Plugin:
+    package = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
+    return Plugin(point.name, package, point.module.partition(".")[0])
+
+
+def _load(point: EntryPoint) -> tuple[System | None, str | None]:
+    """Return the declared system, or why there is none."""
+    try:
+        system = point.load()
+    # Importing another package may raise anything; that must not stop us.
+    except (Exception, SystemExit) as error:
+        return None, f"it cannot be loaded ({_error_text(error)})"
+    if not isinstance(system, System):
+        return None, f"it is a {type(system).__name__}, not a {System.__module__}.{System.__qualname__}"
+    if system.name != point.name:
+        return None, f"it declares the name {system.name!r}; the entry point must have the same name"
+    return system, None
 
 
 def _error_text(error: BaseException) -> str:
@@ -104,23 +106,3 @@ def _error_text(error: BaseException) -> str:
         text = ""
     kind = type(error).__name__
     return f"{kind}: {text[:_LONGEST]}" if text else kind
-
-
-def _declaration_problem(declares: Any, name: str, expected: type) -> str | None:
-    if not isinstance(declares, expected):
-        full_name = f"{expected.__module__}.{expected.__qualname__}"
-        return f"it is a {type(declares).__name__}, not a {full_name}"
-    declared_name = getattr(declares, "name", name)
-    return (
-        None
-        if declared_name == name
-        else f"it declares the name {declared_name!r}; the entry point must have the same name"
-    )
-
-
-def _package_name(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
-
-
-def _article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

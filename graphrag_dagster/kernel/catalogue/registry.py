@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from graphrag_dagster.errors import CatalogueError, PluginError
+from graphrag_dagster.kernel.catalogue.dependencies import dependency_order
 from graphrag_dagster.kernel.catalogue.engines import (
     CROSS_ENCODER,
     CROSS_ENCODER_MODULE,
@@ -23,7 +24,7 @@ from graphrag_dagster.kernel.catalogue.engines import (
     RerankerKind,
 )
 from graphrag_dagster.kernel.catalogue.file_formats import FORMATS, Format
-from graphrag_dagster.kernel.catalogue.plugins import Plugin, is_ours, plugins
+from graphrag_dagster.kernel.catalogue.plugins import Plugin, load_plugins
 from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 from graphrag_dagster.kernel.catalogue.system import (
     EVERY_INDEX_STAGE,
@@ -65,20 +66,46 @@ def require_named(known: Mapping[str, T], name: str, what: str) -> T:
 
 @cache
 def engines() -> Mapping[str, Engine]:
-    """Return the engines by name, built-in ones first."""
-    return _with_plugins("engine", built_in_of_kind("engine"))
+    """Return the engines by name, those of the kernel first, with the factory of each task."""
+    return {
+        name: replace(
+            engine,
+            does={
+                **engine.does,
+                **{
+                    task.name: f"{system.engines[name]}:{task.name}"
+                    for system in systems().values()
+                    for task in tasks_of_system(system)
+                    if name in task.done_by
+                },
+            },
+        )
+        for name, engine in _added(Engine, ENGINES).items()
+    }
 
 
 @cache
 def embedders() -> Mapping[str, EmbedderKind]:
-    """Return the embedder kinds by name, built-in ones first."""
-    return _with_plugins("embedder", EMBEDDERS)
+    """Return the embedder kinds by name, those of the kernel first."""
+    return _added(EmbedderKind, EMBEDDERS)
 
 
 @cache
 def rerankers() -> Mapping[str, RerankerKind]:
-    """Return the reranker kinds by name, built-in ones first."""
-    return _with_plugins("reranker", RERANKERS)
+    """Return the reranker kinds by name, those of the kernel first."""
+    return _added(RerankerKind, RERANKERS)
+
+
+@cache
+def formats() -> Mapping[str, Format]:
+    """Return the file formats by name, those of the kernel first."""
+    return _added(Format, FORMATS)
+
+
+def _added(kind: type[N], ours: Iterable[N]) -> Mapping[str, N]:
+    """Return what the kernel and all systems declare of a kind, by name."""
+    of_systems = (one for system in systems().values() for one in system.adds if isinstance(one, kind))
+    return {one.name: one for one in (*ours, *of_systems)}
 
 
 def default_reranker() -> str:
@@ -87,32 +114,64 @@ def default_reranker() -> str:
 
 
 @cache
-def system_plugins() -> tuple[Plugin, ...]:
-    """Return the systems of all packages, including ours. Unusable ones are logged once."""
-    return plugins("system", System, frozenset())
+def plugins() -> tuple[Plugin, ...]:
+    """Return the systems of all packages, ours first. Unusable ones are logged once."""
+    return load_plugins(_problem_of)
+
+
+def _problem_of(system: System, before: Sequence[System]) -> str | None:
+    """Return why a system cannot be used beside those before it, else None."""
+    kernel = (*ENGINES, *EMBEDDERS, *RERANKERS, *FORMATS)
+    taken = {one.name.casefold() for one in before}
+    if system.name.casefold() in taken:
+        return f"there is already a system {system.name}; choose another name"
+    declared = [*kernel, *(one for other in before for one in (*other.adds, *other.methods))]
+    names = {(type(one), one.name.casefold()) for one in declared}
+    for one in (*system.adds, *system.methods):
+        if (type(one), one.name.casefold()) in names:
+            return f"there is already a {type(one).__name__} {one.name}; choose another name"
+    try:
+        known = [task.name for each in (*before, system) for task in tasks_of_system(each)]
+        own = [table.full_name for target in system.tables for table in load_target(target)]
+    except (Exception, SystemExit) as error:
+        return f"its declarations cannot be loaded ({error})"
+    tables = sorted({*own, *(name for each in before for method in each.methods for name in method.tables)})
+    problems = (
+        *(one.unknown(known) for one in system.adds if isinstance(one, Engine)),
+        *(method.unknown(known, tables) for method in system.methods),
+    )
+    return next(filter(None, problems), None)
 
 
 @cache
 def systems() -> Mapping[str, System]:
-    """Return the systems by name, each after those it builds on.
+    """Return the systems by name, each after those it builds on, and plug-ins last.
 
     Raises:
         CatalogueError: there are none, so the package is not installed.
     """
-    declared = {plugin.name: plugin.declares for plugin in system_plugins() if plugin.declares}
+    declared = {plugin.name: plugin.declares for plugin in plugins() if plugin.declares}
     if not declared:
         raise CatalogueError(
             "no system is declared by an entry point; install the package (pip install .) instead of "
             "importing its folder"
         )
-    order = TopologicalSorter({name: sorted(system.builds_on) for name, system in sorted(declared.items())})
+    ours = [plugin.name for plugin in plugins() if plugin.is_ours]
+    order = TopologicalSorter(
+        {
+            name: sorted(system.builds_on) if name in ours else [*ours, *system.builds_on]
+            for name, system in declared.items()
+        }
+    )
     return {name: declared[name] for name in order.static_order() if name in declared}
 
 
 @cache
 def methods() -> Mapping[str, SearchMethod]:
-    """Return all search methods by name, including those of plug-ins and those for comparisons."""
-    return _with_plugins("method", built_in_of_kind("method"))
+    """Return all search methods by name: those for users, the paper's conditions, those for comparisons."""
+    declared = [method for system in systems().values() for method in system.methods]
+    ordered = sorted(declared, key=lambda method: (method.condition, bool(method.without)))
+    return {method.name: method for method in ordered}
 
 
 def method_at_level(level: int) -> SearchMethod:
@@ -120,11 +179,6 @@ def method_at_level(level: int) -> SearchMethod:
     name = f"C{level}"
     text = f"all community reports of level {level}, {'finer' if level > 0 else 'coarser'} than C0"
     return methods().get(name) or replace(methods()["C0"], name=name, text=text, level=level)
-
-
-def declared_methods() -> Sequence[SearchMethod]:
-    """Return the search methods of all systems, without separate plug-ins."""
-    return built_in_of_kind("method")
 
 
 @cache
@@ -157,13 +211,7 @@ def model_folders() -> tuple[Path, ...]:
 @cache
 def searched_tables() -> frozenset[str]:
     """Return the full names of all tables that search methods of systems read."""
-    return frozenset(name for method in declared_methods() for name in method.tables)
-
-
-@cache
-def formats() -> Mapping[str, Format]:
-    """Return the file formats by name, built-in ones first."""
-    return _with_plugins("reader", FORMATS)
+    return frozenset(name for method in methods().values() for name in method.tables)
 
 
 @cache
@@ -288,19 +336,12 @@ def order_stages(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
         for name in stage.reads:
             require_named(known, name, f"stage to be read by {stage.name}:")
     try:
-        TopologicalSorter({stage.name: stage.reads for stage in declared}).prepare()
+        ordered = dependency_order(known, lambda stage: stage.reads)
     except CycleError as error:
         raise CatalogueError(
             f"stages depend on each other in a circle: {' → '.join(error.args[1])}"
         ) from error
-    done: dict[str, Stage] = {}
-    while len(done) < len(known):
-        ready = (
-            stage for stage in declared if stage.name not in done and all(map(done.__contains__, stage.reads))
-        )
-        following = next(ready)
-        done[following.name] = following
-    return done
+    return {stage.name: stage for stage in ordered}
 
 
 def load_target(target: Any) -> Any:
@@ -318,70 +359,38 @@ def load_target(target: Any) -> Any:
         raise CatalogueError(f"{target} cannot be loaded ({error})") from error
 
 
-def find_plugin(kind: str, name: str) -> Plugin | None:
-    """Return the usable plug-in of that name; None for a built-in."""
-    return next(
-        (plugin for plugin in plugins_of_kind(kind) if plugin.name == name and plugin.declares is not None),
-        None,
-    )
+def installed_plugins() -> tuple[Plugin, ...]:
+    """Return the systems of other packages, including unusable ones, by name."""
+    return tuple(plugin for plugin in plugins() if not plugin.is_ours)
+
+
+def plugin_raising(error: BaseException) -> Plugin | None:
+    """Return the plug-in through whose code an error passed, else None."""
+    return next((plugin for plugin in installed_plugins() if plugin.raised(error)), None)
 
 
 @contextmanager
-def plugin_errors(kind: str, name: str, doing: str) -> Iterator[None]:
-    """Attribute errors raised in the block to the plug-in whose code it runs, if it is one.
+def plugin_errors(doing: str) -> Iterator[None]:
+    """Name the plug-in whose code raises an error in the block.
 
     Args:
-        kind: a key of :data:`~graphrag_dagster.kernel.catalogue.plugins.GROUPS`.
-        name: its name in the catalogue.
         doing: the activity for the message, such as ``answering a question``.
 
     Raises:
-        PluginError: the plug-in raised an error of its own or cannot be loaded.
+        PluginError: code of a plug-in raised an error of its own.
     """
     try:
         yield
     except (Exception, SystemExit) as error:
-        plugin = find_plugin(kind, name)
-        # Our own errors are meant for users or for control flow, except failures to load the plug-in.
-        ours = type(error).__module__.startswith("graphrag_dagster.")
-        meant = ours and not isinstance(error, CatalogueError)
-        if plugin is None or meant:
+        # Our own errors are meant for users or for control flow.
+        if type(error).__module__.startswith("graphrag_dagster.") or not (plugin := plugin_raising(error)):
             raise
         raise PluginError(plugin.failed(doing, error)) from error
 
 
-def guard_plugin(made: T, kind: str, name: str) -> T:
-    """Wrap an object made by a plug-in so that its methods fail as in :func:`plugin_errors`.
-
-    Built-in objects are returned unchanged.
-    """
-    return made if find_plugin(kind, name) is None else cast("T", _OfPlugin(made, kind, name))
-
-
-class _OfPlugin:
-    """Proxy for an object made by a plug-in."""
-
-    def __init__(self, made: Any, kind: str, name: str) -> None:
-        self._made, self._kind, self._name = made, kind, name
-
-    def __getattr__(self, attribute: str) -> Any:
-        doing = f"in {attribute}"
-        # Outside the guard: ``getattr`` with a default relies on AttributeError.
-        value = getattr(self._made, attribute)
-        if not callable(value):
-            return value
-
-        @wraps(value)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with plugin_errors(self._kind, self._name, doing):
-                return value(*args, **kwargs)
-
-        return called
-
-
 def local_model_versions(engine: Engine, settings: Any) -> Mapping[str, str]:
     """Return the versions of an engine's local models, by the setting that names each."""
-    with plugin_errors("engine", engine.name, "telling its models"):
+    with plugin_errors(f"telling the models of {engine.name}"):
         versions: Mapping[str, str] = load_target(engine.models)(settings) if engine.models else {}
         return versions
 
@@ -394,65 +403,3 @@ def asks_model(engine: str) -> bool:
 def answers_are_quotes(engine: str) -> bool:
     """Whether answers of the engine of that name are verbatim words of the documents."""
     return engine in engines() and engines()[engine].quotes
-
-
-def installed_plugins() -> tuple[Plugin, ...]:
-    """Return all plug-ins, including unusable ones, by kind and name."""
-    return tuple(plugin for kind in ("system", *_KINDS) for plugin in plugins_of_kind(kind))
-
-
-@cache
-def plugins_of_kind(kind: str) -> tuple[Plugin, ...]:
-    """Return the plug-ins of a kind, including unusable ones."""
-    if kind == "system":
-        return tuple(plugin for plugin in system_plugins() if not is_ours(plugin.package))
-    return plugins(
-        kind, _KINDS[kind], frozenset(entry.name for entry in built_in_of_kind(kind)), _unknown_names
-    )
-
-
-def _unknown_names(declared: Any) -> str | None:
-    if isinstance(declared, Engine):
-        return declared.unknown(tasks())
-    if isinstance(declared, SearchMethod):
-        return declared.unknown(tasks(), sorted(searched_tables()))
-    return None
-
-
-_KINDS: Mapping[str, type] = {
-    "engine": Engine,
-    "embedder": EmbedderKind,
-    "reranker": RerankerKind,
-    "method": SearchMethod,
-    "reader": Format,
-}
-
-
-@cache
-def built_in_of_kind(kind: str) -> Sequence[Any]:
-    """Return the catalogue entries of a kind that this package and the systems declare."""
-    if kind == "engine":
-        return tuple(
-            replace(
-                engine,
-                # The factory of each task that the engine performs.
-                does={
-                    task.name: f"{system.engines[engine.name]}:{task.name}"
-                    for system in systems().values()
-                    for task in tasks_of_system(system)
-                    if engine.name in task.done_by
-                },
-            )
-            for engine in (*ENGINES, *(one for system in systems().values() for one in system.own_engines))
-        )
-    if kind == "method":
-        declared = [method for system in systems().values() for method in system.methods]
-        return sorted(declared, key=lambda method: (method.condition, bool(method.without)))
-    return {"embedder": EMBEDDERS, "reranker": RERANKERS, "reader": FORMATS}[kind]
-
-
-def _with_plugins(kind: str, ours: Sequence[N]) -> Mapping[str, N]:
-    plugged = {
-        plugin.name: plugin.declares for plugin in plugins_of_kind(kind) if plugin.declares is not None
-    }
-    return {**{entry.name: entry for entry in ours}, **plugged}

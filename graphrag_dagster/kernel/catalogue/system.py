@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from graphrag_dagster.kernel.catalogue.engines import Engine
+from graphrag_dagster.kernel.catalogue.engines import EmbedderKind, Engine, RerankerKind
+from graphrag_dagster.kernel.catalogue.file_formats import Format
 from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 
 #: Kinds of corpora, the default first. Each stage declares which ones it is for.
@@ -115,9 +116,10 @@ class System:
         package: its package; the subfolder ``prompts`` holds the prompts of its tasks.
         builds_on: names of the systems that precede it in every listing.
         tasks: ``module:TASKS``, its language tasks.
-        engines: by engine name, the module with a factory for each task. The factory has the name of the task
-            and takes a :class:`~graphrag_dagster.kernel.tasks.task_provider.TaskProvider`.
-        own_engines: engines that it brings; ``engines`` names their modules too.
+        engines: by engine name, the module with a factory for each task whose ``done_by`` has the engine. The
+            factory has the name of the task and takes a
+            :class:`~graphrag_dagster.kernel.tasks.task_provider.TaskProvider`.
+        adds: engines, embedders, rerankers and file formats that it brings.
         methods: search methods.
         parts: the parts of a snapshot that the methods read beside the graph, by name.
         tables: ``module:TABLES`` of each module that declares tables beside those of the kernel.
@@ -148,7 +150,7 @@ class System:
     builds_on: tuple[str, ...] = ()
     tasks: str = ""
     engines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    own_engines: tuple[Engine, ...] = ()
+    adds: tuple[Engine | EmbedderKind | RerankerKind | Format, ...] = ()
     methods: tuple[SearchMethod, ...] = ()
     parts: Mapping[str, DeclaredPart] = field(default_factory=lambda: MappingProxyType({}))
     tables: tuple[str, ...] = ()

@@ -4,9 +4,37 @@ import os
 import re
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
+
+
+@contextmanager
+def replacing(place: Path) -> Iterator[IO[str]]:
+    """Write a text file that takes its place only when it is whole; a pipe or a device is written as it is.
+
+    Raises:
+        OSError: it cannot be written; the old file is unchanged.
+    """
+    if place.exists() and not place.is_file() and not place.is_dir():
+        with place.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    making = place.with_name(f".{uuid4().hex}.tmp")
+    try:
+        try:
+            with making.open("x", encoding="utf-8", newline="") as file:
+                yield file
+            making.replace(place)
+        finally:
+            making.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename != str(making):
+            raise
+        # Whoever reads the message knows the file by its own name.
+        raise OSError(error.errno, error.strerror, str(place)) from None
 
 
 def write_durably(place: Path, text: str) -> None:
@@ -15,15 +43,10 @@ def write_durably(place: Path, text: str) -> None:
     Raises:
         OSError: it cannot be written; the old file is unchanged.
     """
-    making = place.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with making.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        making.replace(place)
-    finally:
-        making.unlink(missing_ok=True)
+    with replacing(place) as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     sync_folder(place.parent)
 
 

@@ -52,8 +52,8 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
     Not part of a corpus are hidden files, leftovers of editors, folders of installed packages, and what an
     ``ignore`` pattern matches (:func:`matches`): they are listed as ignored, a folder of that kind as
     one whatever it holds.
-    ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the
-    folder; a folder is read once, however many links lead to it.
+    ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links to files are followed inside the
+    folder; links to folders are not.
 
     Raises:
         CorpusError: the folder does not exist, is not a folder, or cannot be listed.
@@ -107,58 +107,33 @@ class _Walk:
         self._root = root
         self._max_bytes = max_bytes
         self._ignore = tuple(ignore)
-        self._visited: dict[tuple[int, int], str] = {}
-        self._folder_links: list[tuple[str, Path]] = []
 
     def files(self) -> Iterator[FoundFile]:
-        yield from self._walk_folder(self._root, "")
-        while self._folder_links:
-            # In the order of their paths, so that the result does not depend on the file system's order.
-            self._folder_links.sort(reverse=True)
-            relative, target = self._folder_links.pop()
-            identity = _identity(target)
-            if identity in self._visited:
-                yield self._duplicate_link(relative, target, self._visited[identity])
-            else:
-                yield from self._walk_folder(target, relative)
-
-    def _duplicate_link(self, relative: str, target: Path, first: str) -> FoundFile:
-        where = display_path(first) or "the corpus folder itself"
-        reason = f"a link to {where}, whose files are read there"
-        return FoundFile(display_path(relative), target, 0, "duplicate", reason, display_path(first) or ".")
-
-    def _walk_folder(self, folder: Path, relative: str) -> Iterator[FoundFile]:
-        pending = [(folder, relative)]
+        pending = [(self._root, "")]
         while pending:
             current, prefix = pending.pop()
             try:
-                identity = _identity(current)
                 with os.scandir(current) as listing:
-                    entries = sorted(listing, key=lambda entry: entry.name)
+                    entries = list(listing)
             except OSError as error:
                 reason = f"the folder cannot be listed: {error.strerror}"
                 yield FoundFile(display_path(prefix), current, 0, "failed", reason)
                 continue
-            if identity in self._visited:
-                continue
-            self._visited[identity] = prefix
             if prefix and any(entry.name == _ENVIRONMENT for entry in entries):
                 reason = f"a virtual environment of Python: it holds {_ENVIRONMENT}"
                 yield FoundFile(display_path(prefix), current, 0, "ignored", reason)
                 continue
             for entry in entries:
                 path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
+                location = current / entry.name
                 if path in _NOT_LISTED:
                     continue
                 if ignored := self._ignore_reason(entry, path):
-                    yield FoundFile(
-                        display_path(path), current / entry.name, _size(entry), "ignored", ignored
-                    )
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append((current / entry.name, path))
-                    continue
-                yield from self._entry(current / entry.name, path, entry.is_symlink())
+                    yield FoundFile(display_path(path), location, _size(entry), "ignored", ignored)
+                elif entry.is_dir(follow_symlinks=False):
+                    pending.append((location, path))
+                else:
+                    yield self._entry(location, display_path(path), entry.is_symlink())
 
     def _ignore_reason(self, entry: os.DirEntry[str], relative: str) -> str | None:
         name = entry.name
@@ -171,22 +146,21 @@ class _Walk:
         pattern = first_match(relative.replace(os.sep, "/"), self._ignore)
         return f"files.ignore names it: {pattern}" if pattern else None
 
-    def _entry(self, location: Path, relative: str, is_link: bool) -> Iterator[FoundFile]:
-        path = display_path(relative)
+    def _entry(self, location: Path, path: str, is_link: bool) -> FoundFile:
         if is_link:
             try:
                 location = location.resolve(strict=True)
             except (OSError, RuntimeError):
-                yield FoundFile(path, location, 0, "failed", "a link that leads nowhere or in a circle")
-                return
+                reason = "a link that leads nowhere or in a circle"
+                return FoundFile(path, location, 0, "failed", reason)
             if not location.is_relative_to(self._root):
                 reason = "a link that leaves the corpus folder; put a copy of the file there instead"
-                yield FoundFile(path, location, 0, "refused", reason)
-                return
+                return FoundFile(path, location, 0, "refused", reason)
             if location.is_dir():
-                self._folder_links.append((relative, location))
-                return
-        yield self._file(path, location)
+                folder = display_path(str(location.relative_to(self._root)))
+                reason = f"a link to the folder {folder}; folders are read where they are, not through links"
+                return FoundFile(path, location, 0, "duplicate", reason, folder)
+        return self._file(path, location)
 
     def _file(self, path: str, location: Path) -> FoundFile:
         try:
@@ -211,11 +185,6 @@ def _size(entry: os.DirEntry[str]) -> int:
         return entry.stat().st_size if entry.is_file(follow_symlinks=False) else 0
     except OSError:
         return 0
-
-
-def _identity(folder: Path) -> tuple[int, int]:
-    found = folder.stat()
-    return found.st_dev, found.st_ino
 
 
 def matches(path: str, pattern: str) -> bool:

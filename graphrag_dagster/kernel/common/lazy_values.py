@@ -1,54 +1,11 @@
-"""Values that are computed once, on first access."""
+"""Values that are computed when they are first read, once."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from threading import Lock
 from typing import TypeVar, overload
 
 T = TypeVar("T")
-
-
-class Deferred(Sequence[T]):
-    """A sequence that is built completely on first access. It equals any sequence with the same members.
-
-    Args:
-        make: builds the members; called more than once only if threads race on the first access.
-        given: its arguments.
-    """
-
-    __slots__ = ("_given", "_made", "_make")
-
-    def __init__(self, make: Callable[..., Iterable[T]], *given: object) -> None:
-        self._make = make
-        self._given = given
-        self._made: tuple[T, ...] | None = None
-
-    def _members(self) -> tuple[T, ...]:
-        if self._made is None:
-            self._made = tuple(self._make(*self._given))
-        return self._made
-
-    def __len__(self) -> int:
-        return len(self._members())
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[T]: ...
-    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        return self._members()[index]
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._members())
-
-    def __eq__(self, other: object) -> bool:
-        return self._members() == tuple(other) if isinstance(other, Sequence) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._members())
-
-    def __repr__(self) -> str:
-        return repr(self._members())
 
 
 class AsRead(Sequence[T]):
@@ -58,7 +15,7 @@ class AsRead(Sequence[T]):
     members. For one thread: two that read at a time would take members from each other.
 
     Args:
-        members: gives them, in order.
+        members: gives them, in order; of a generator, nothing runs before the first is read.
     """
 
     __slots__ = ("_read", "_rest")
@@ -88,22 +45,6 @@ class AsRead(Sequence[T]):
             return tuple(self._members()[index])
         return self._members(index + 1 if index >= 0 else None)[index]
 
-    def __iter__(self) -> Iterator[T]:
-        yield from self._read
-        # What another iterator reads meanwhile stands there, too.
-        place = len(self._read)
-        while True:
-            if place < len(self._read):
-                yield self._read[place]
-            else:
-                try:
-                    member = next(self._rest)
-                except StopIteration:
-                    return
-                self._read.append(member)
-                yield member
-            place += 1
-
     def __eq__(self, other: object) -> bool:
         return self._members() == list(other) if isinstance(other, Sequence) else NotImplemented
 
@@ -120,10 +61,9 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
     results: list[T] = []
 
     def get() -> T:
-        if not results:
-            with lock:
-                if not results:
-                    results.append(make())
+        with lock:
+            if not results:
+                results.append(make())
         return results[0]
 
     return get

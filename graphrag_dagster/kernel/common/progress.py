@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
 _log = logging.getLogger("graphrag_dagster")
 
 
-class Listener(Protocol):
-    """Receives progress, in the thread that runs the stage."""
+class Listener:
+    """Receives progress, in the thread that runs the stage; what a subclass does not override is ignored."""
 
     def start(self, stage: str, total: int | None) -> None:
         """A stage has started; ``total`` is its number of steps, None if unknown."""

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-from graphrag_dagster.kernel.catalogue.registry import find_plugin, formats, load_target, require_named
+from graphrag_dagster.kernel.catalogue.registry import formats, load_target, plugin_raising, require_named
 from graphrag_dagster.kernel.documents.file_records import (
     FileRecord,
     Reader,
@@ -105,7 +105,7 @@ def read_file(kind: str, data: bytes, source: SourceFile) -> FileContents | Decl
         return Declined("failed", f"{kind} that is nested too deeply")
     # Libraries raise what they like on what they do not expect, and a native one's panic is no Exception.
     except BaseException as error:
-        if plugin := find_plugin("reader", kind):
+        if plugin := plugin_raising(error):
             return Declined("failed", plugin.failed("reading it", error))
         told = error_line(error)
         kind_of = type(error).__name__

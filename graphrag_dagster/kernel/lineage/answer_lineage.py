@@ -7,13 +7,24 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.instance_lineage import quotation_step
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep, titles_of, units_of
+from graphrag_dagster.kernel.lineage.lineage_steps import (
+    KINDS,
+    LineageRows,
+    LineageStep,
+    facts_of,
+    titles_of,
+    unit_step,
+    units_of,
+)
 from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, triple_of
 
 _MARKS = re.compile(r"(?:\s*\[\d+(?:,\s*\d+)*\])+")
 _HEADING = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?)\Z")
 _NUMBER = re.compile(r"\d+")
+_FACTS = (
+    *("question", "method", "answered_by", "level", "engine", "refused"),
+    *("snapshot", "partly_supported", "unsupported"),
+)
 
 
 def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep:
@@ -25,33 +36,20 @@ def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> LineageS
         most: most context rows; None for all.
     """
     (answer,) = rows.of("answers.answers", "answer_id", [answer_id]).iter_rows(named=True)
-    citations = rows.of("answers.answer_citations", "answer_id", [answer_id]).sort("number")
-    cited = _CitationSteps(rows, citations)
-    facts = (
-        "question",
-        "method",
-        "answered_by",
-        "level",
-        "engine",
-        "refused",
-        "snapshot",
-        "partly_supported",
-        "unsupported",
-    )
+    cited = _citation_steps(rows, rows.of("answers.answer_citations", "answer_id", [answer_id]))
     statements = [
         LineageStep(
-            "statement", f"{answer_id}:{position}", text, facts={"cites": numbers}, steps=cited.steps(numbers)
+            "statement",
+            f"{answer_id}:{position}",
+            text,
+            facts={"cites": numbers},
+            steps=tuple(cited[number] for number in numbers if number in cited),
         )
         for position, (text, numbers) in enumerate(passages(answer["text"]))
     ]
-    return LineageStep(
-        "answer",
-        answer_id,
-        answer["question"],
-        answer["text"],
-        {name: answer[name] for name in facts if answer[name] is not None},
-        steps=(_context(rows, answer_id, most), *statements),
-    )
+    steps = (_context(rows, answer_id, most), *statements)
+    facts = facts_of(answer, _FACTS)
+    return LineageStep("answer", answer_id, answer["question"], answer["text"], facts, steps=steps)
 
 
 def passages(text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -73,7 +71,7 @@ def passages(text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 def _context(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep:
     shown = rows.of("answers.answer_contexts", "answer_id", [answer_id]).sort(~pl.col("used"), "position")
-    first = shown if most is None else shown.head(most)
+    first = shown[:most]
     return LineageStep(
         "context",
         answer_id,
@@ -87,47 +85,41 @@ def _context(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep
     )
 
 
-class _CitationSteps:
-    """The citations of an answer, by number."""
+def _citation_steps(rows: LineageRows, citations: pl.DataFrame) -> dict[int, LineageStep]:
+    """Return the citations of an answer by number."""
+    vias = citations.select(kind="via_kind", id="via_id").drop_nulls()
+    titles = titles_of(rows, pl.concat([citations.select("kind", id="record_id"), vias]))
+    units = units_of(rows, citations["text_unit_id"].drop_nulls().unique())
+    triples = _triples(rows, citations.filter(pl.col("text_unit_id").is_null()))
+    return {
+        row["number"]: _citation_step(row, titles, units, triples) for row in citations.iter_rows(named=True)
+    }
 
-    def __init__(self, rows: LineageRows, citations: pl.DataFrame) -> None:
-        self._rows = {row["number"]: row for row in citations.iter_rows(named=True)}
-        titled = pl.concat(
-            [
-                citations.select("kind", id="record_id"),
-                citations.select(kind="via_kind", id="via_id").drop_nulls(),
-            ]
-        )
-        self._titles = titles_of(rows, titled)
-        self._units = units_of(rows, citations["text_unit_id"].drop_nulls().unique())
-        self._triples = _triples(rows, citations.filter(pl.col("text_unit_id").is_null()))
 
-    def steps(self, numbers: tuple[int, ...]) -> tuple[LineageStep, ...]:
-        return tuple(self._step(self._rows[number]) for number in numbers if number in self._rows)
-
-    def _step(self, row: Mapping[str, Any]) -> LineageStep:
-        below = _quotation(row, self._units)
-        if below and row["via_kind"] and row["via_id"] != row["record_id"]:
-            title = self._titles.get(row["via_id"], "")
-            below = LineageStep(row["via_kind"], row["via_id"], title, steps=(below,))
-        if below and row["finding"] is not None:
-            kind = "summary" if row["finding"] < 0 else "finding"
-            title = kind if row["finding"] < 0 else f"finding {row['finding'] + 1}"
-            below = LineageStep(kind, f"{row['record_id']}:{row['finding']}", title, steps=(below,))
-        facts = {"number": row["number"]}
-        if row["similarity"] is not None:
-            facts["similarity"] = row["similarity"]
-        unit = self._units.get(row["record_id"])
-        title = unit.path if unit else self._titles.get(row["record_id"], "")
-        bare = None if below else self._triples.get(row["record_id"]) or _row_of(row)
-        return LineageStep(
-            row["kind"],
-            row["record_id"],
-            title,
-            facts=facts,
-            evidence=(bare,) if bare else (),
-            steps=(below,) if below else (),
-        )
+def _citation_step(
+    row: Mapping[str, Any],
+    titles: Mapping[str, str],
+    units: Mapping[str, Passage],
+    triples: Mapping[str, Triple],
+) -> LineageStep:
+    below = _quotation(row, units)
+    if below and row["via_kind"] and row["via_id"] != row["record_id"]:
+        title = titles.get(row["via_id"], "")
+        below = LineageStep(row["via_kind"], row["via_id"], title, steps=(below,))
+    if below and row["finding"] is not None:
+        kind = "summary" if row["finding"] < 0 else "finding"
+        title = kind if row["finding"] < 0 else f"finding {row['finding'] + 1}"
+        below = LineageStep(kind, f"{row['record_id']}:{row['finding']}", title, steps=(below,))
+    unit = units.get(row["record_id"])
+    bare = None if below else triples.get(row["record_id"]) or _row_of(row)
+    return LineageStep(
+        row["kind"],
+        row["record_id"],
+        unit.path if unit else titles.get(row["record_id"], ""),
+        facts=facts_of(row, ("number", "similarity")),
+        evidence=(bare,) if bare else (),
+        steps=(below,) if below else (),
+    )
 
 
 def _triples(rows: LineageRows, wordless: pl.DataFrame) -> dict[str, Triple]:
@@ -135,7 +127,7 @@ def _triples(rows: LineageRows, wordless: pl.DataFrame) -> dict[str, Triple]:
     cited = wordless.filter(pl.col("kind") == "relationship")["record_id"].unique()
     relationships = rows.of("graph.relationships", "relationship_id", cited)
     ends = pl.concat([relationships["source_id"], relationships["target_id"]]).unique()
-    titles = dict(rows.of("graph.entities", "entity_id", ends, ("entity_id", "title")).iter_rows())
+    titles = KINDS["entity"].titles(rows, ends)
     units = units_of(rows, relationships["text_unit_ids"].explode().drop_nulls().unique())
     triples = (triple_of(row, titles, units) for row in relationships.iter_rows(named=True))
     return {triple.relationship_id: triple for triple in triples if triple}
@@ -151,9 +143,8 @@ def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> LineageS
     unit = units.get(row["text_unit_id"] or "")
     if unit is None:
         return None
-    return quotation_step(
-        units, unit.text_unit_id, row["start_char"] - unit.start_char, row["end_char"] - unit.start_char
-    )
+    words = unit.words(row["start_char"] - unit.start_char, row["end_char"] - unit.start_char)
+    return unit_step(unit, (words,))
 
 
 def _states(text: str) -> bool:

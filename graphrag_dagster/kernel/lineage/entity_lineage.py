@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep
-from graphrag_dagster.kernel.lineage.resolved_names import Resolved, decisions_on
+from graphrag_dagster.kernel.lineage.lineage_steps import KINDS, LineageRows, LineageStep, facts_of
+from graphrag_dagster.kernel.lineage.resolved_names import decisions_on, named_by_entities
 
 ALIASES = "resolution.aliases"
 DECISIONS = "resolution.decisions"
@@ -27,28 +27,22 @@ def names_step(rows: LineageRows, entity: str, most: int | None) -> LineageStep 
         ALIASES, ("document_id", "name", "surface", "full_name", "entity", "title", "mentions")
     )
     decisions = decisions_on(rows.all(DECISIONS, ()), aliases, entity).filter("joins")
-    shown = decisions if most is None else decisions.head(most)
-    paths = _paths(rows, shown["document_id"])
-    steps = tuple(decision_step(row, paths) for row in shown.iter_rows(named=True))
+    shown = decisions[:most]
+    documents = shown["document_id"].drop_nulls().unique()
+    paths = rows.of("corpus.documents", "document_id", documents, ("document_id", "path"))
+    paths = paths.select("document_id", document="path")
+    located = shown.join(paths, on="document_id", how="left", maintain_order="left")
+    steps = tuple(map(_decision_step, located.iter_rows(named=True)))
     title = ", ".join(surfaces)
     return LineageStep(
         "names", "", title, facts={"names": surfaces}, steps=steps, left_out=len(decisions) - len(steps)
     )
 
 
-def decision_step(row: Mapping[str, Any], paths: Mapping[str, str]) -> LineageStep:
-    """Return a row of ``resolution.decisions`` as a step; ``paths`` are those of documents by id."""
-    facts = {
-        "verdict": row["verdict"],
-        "by": row["decided_by"],
-        "who": row["who"],
-        "at": row["decided_at"],
-        "score": row["score"],
-        "decision_id": row["decision_id"],
-        "document": paths.get(row["document_id"]),
-    }
-    present = {key: value for key, value in facts.items() if value is not None}
-    return LineageStep("decision", row["pair_id"], f"{row['one']} – {row['other']}", row["reason"], present)
+def _decision_step(row: Mapping[str, Any]) -> LineageStep:
+    named = {**row, "by": row["decided_by"], "at": row["decided_at"]}
+    facts = facts_of(named, ("verdict", "by", "who", "at", "score", "decision_id", "document"))
+    return LineageStep("decision", row["pair_id"], f"{row['one']} – {row['other']}", row["reason"], facts)
 
 
 def _by_mentions(names: pl.DataFrame) -> list[str]:
@@ -63,13 +57,6 @@ def _by_mentions(names: pl.DataFrame) -> list[str]:
         .to_list()
     )
     return surfaces
-
-
-def _paths(rows: LineageRows, documents: pl.Series) -> dict[str, str]:
-    paths = rows.of(
-        "corpus.documents", "document_id", documents.drop_nulls().unique(), ("document_id", "path")
-    )
-    return dict(paths.select("document_id", "path").iter_rows())
 
 
 _COLUMNS = ("document_id", "name", "entity")
@@ -128,7 +115,7 @@ class ResolvedRows:
             ("name", mentioned) if len(mentioned) < len(documents) else ("document_id", documents)
         )
         aliases = self._rows.of(ALIASES, column, values, _COLUMNS)
-        return Resolved(aliases, units).named(instances, *names)
+        return named_by_entities(instances, names, aliases, units)
 
 
 _NODES = "graph.context_nodes"
@@ -148,17 +135,16 @@ def resemblance_steps(
     candidates = rows.of("graph.context_candidates", "entity_id", [entity_id]).sort("level")
     shared = [name for name in candidates.columns if name != "level"]
     candidates = candidates.group_by(shared, maintain_order=True).agg("level")
-    shown = candidates if most is None else candidates.head(most)
-    titles = rows.of("reports.community_reports", "report_id", shown["community_id"], ("report_id", "title"))
-    title_of = dict(titles.iter_rows())
+    shown = candidates[:most]
+    titles = KINDS["report"].titles(rows, shown["community_id"])
     steps = [
         LineageStep(
             "context node" if row["outcome"] == "taken" else "candidate",
             row["community_id"],
-            f"of {_levels(row['level'])}: {title_of.get(row['community_id'], '')}",
+            f"of {', '.join(f'C{level}' for level in row['level'])}: {titles.get(row['community_id'], '')}",
             facts={
                 "outcome": row["outcome"],
-                **{name: _round(row[name]) for name in _MEASURES if row[name] is not None},
+                **{name: _round(value) for name, value in facts_of(row, _MEASURES).items()},
             },
         )
         for row in shown.iter_rows(named=True)
@@ -177,10 +163,6 @@ def outside_entities(rows: LineageRows, report_id: str, shown: pl.DataFrame) -> 
     entities = set(shown.filter(kind="entity")["record_id"])
     attached = rows.of(_NODES, "community_id", [report_id], ("entity_id",))["entity_id"]
     return entities.intersection(attached)
-
-
-def _levels(levels: Sequence[int]) -> str:
-    return ", ".join(f"C{level}" for level in levels)
 
 
 def _round(value: float | int) -> float | int:

@@ -1,13 +1,13 @@
 """Impact of a document: the rows that would be deleted or changed without it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import polars as pl
 
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, lineages
-from graphrag_dagster.kernel.lineage.row_lineage import find_rows
+from graphrag_dagster.kernel.lineage.row_lookup import find_rows
 
 _UNIT_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "end_char", "tokens")
 _CONTEXT_ROWS = "reports.report_context_rows"
@@ -24,15 +24,8 @@ _COUNTED = {
     "answers": "answers.answers",
 }
 
-_NO_SUMMARIES = pl.DataFrame(
-    schema={
-        "community_id": pl.String,
-        "title": pl.String,
-        "engine": pl.String,
-        "triples": pl.Int64,
-        "lost": pl.Int64,
-    }
-)
+_TEXTS, _NUMBERS = ("community_id", "title", "engine"), ("triples", "lost")
+_NO_SUMMARIES = pl.DataFrame(schema=dict.fromkeys(_TEXTS, pl.String) | dict.fromkeys(_NUMBERS, pl.Int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +73,9 @@ class Impact:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-compatible values."""
-        frames = ("documents", "text_units", "entities", "relationships", "claims", "communities", "reports")
-        others = ("context_nodes", "summaries", "answers")
-        return {
-            "counts": self.counts(),
-            "totals": dict(self.totals),
-            "copies": list(self.copies),
-            **{name: getattr(self, name).to_dicts() for name in (*frames, *others)},
-        }
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        frames = {key: value.to_dicts() for key, value in values.items() if isinstance(value, pl.DataFrame)}
+        return {"counts": self.counts(), **values, **frames}
 
 
 def impact(rows: LineageRows, asked: str) -> Impact:
@@ -145,7 +133,7 @@ def impact(rows: LineageRows, asked: str) -> Impact:
         answers=_answers(rows, documents["document_id"], {**touched, "report": reports["report_id"]}),
         totals={
             **{name: rows.count(table) for name, table in _COUNTED.items()},
-            "summaries": sum(rows.count(lineage.table) for lineage in of_systems),
+            "summaries": sum(rows.count(lineage.rows.table) for lineage in of_systems),
         },
     )
 

@@ -1,7 +1,10 @@
 """The steps of a row's lineage, and the rows that lineage reads."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -9,8 +12,10 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
+from graphrag_dagster.kernel.storage import published
 from graphrag_dagster.kernel.storage.duckdb_access import frame_of
-from graphrag_dagster.kernel.storage.warehouse import Reader, qualified
+from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
+from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import declared_table
 from graphrag_dagster.kernel.text.evidence import Evidence, Passage, Words, passages_of
 
@@ -79,6 +84,21 @@ class LineageRows:
         return empty.select(list(dict.fromkeys(columns))) if columns else empty
 
 
+@contextmanager
+def open_rows(warehouse: Warehouse, corpus: str) -> Iterator[LineageRows]:
+    """Open the tables of the published snapshot, or else of the working file.
+
+    Raises:
+        WarehouseError: the corpus has not been indexed, or its tables cannot be read.
+    """
+    with published.reading(warehouse, corpus) as (reader, _):
+        if not reader.has(tables.DOCUMENTS):
+            raise WarehouseError(
+                f"corpus {corpus!r} has not been indexed; run 'graphrag-dagster index {corpus}'"
+            )
+        yield LineageRows(reader)
+
+
 @dataclass(frozen=True, slots=True)
 class LineageStep:
     """A row with its text, its evidence and the rows it was made from.
@@ -107,29 +127,112 @@ class LineageStep:
         return asdict(self)
 
 
+#: By owner, the steps below it, and the number of those left out.
+Below = Mapping[str, tuple[tuple[LineageStep, ...], int]]
+
+
+def steps_below(
+    rows: pl.DataFrame,
+    most: int | None,
+    steps: Callable[[pl.DataFrame], Iterable[LineageStep]],
+    per: Sequence[str] = ("owner",),
+) -> Below:
+    """Return the first rows of each ``owner`` as steps.
+
+    Args:
+        rows: the rows of all owners, in the order of their steps.
+        most: most rows of one group; None for all.
+        steps: makes the step of every row.
+        per: columns of the groups.
+    """
+    shown = rows if most is None else rows.group_by(per, maintain_order=True).head(most)
+    found: dict[str, list[LineageStep]] = defaultdict(list)
+    for owner, step in zip(shown["owner"], steps(shown), strict=True):
+        found[owner].append(step)
+    totals = rows.group_by("owner").len().iter_rows()
+    return {owner: (tuple(found[owner]), total - len(found[owner])) for owner, total in totals}
+
+
+def facts_of(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return those columns of a row that have a value."""
+    return {name: row[name] for name in names if row.get(name) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class RowKind:
+    """A kind of rows that have a lineage.
+
+    Attributes:
+        table: full name of their table.
+        key: its id column.
+        label: title of a row.
+        name: another name that a row is found by.
+        numbered: whether its rows have a ``human_readable_id``.
+    """
+
+    table: str
+    key: str
+    label: pl.Expr
+    name: pl.Expr = pl.lit(None, pl.String)  # noqa: RUF009 - an expression is immutable
+    numbered: bool = True
+
+    def candidates(self, rows: LineageRows) -> pl.DataFrame:
+        """Return ``id``, ``number``, ``label`` and ``name`` of all rows."""
+        number = pl.col("human_readable_id") if self.numbered else pl.lit(None, pl.Int32)
+        columns = [pl.col(self.key).alias("id"), number.alias("number")]
+        columns += [self.label.alias("label"), self.name.alias("name")]
+        needed = {name for column in columns for name in column.meta.root_names()}
+        return rows.all(self.table, sorted(needed)).select(columns)
+
+    def titles(self, rows: LineageRows, ids: Iterable[str]) -> dict[str, str]:
+        """Return the titles of rows by id."""
+        found = rows.of(self.table, self.key, ids, [self.key, *self.label.meta.root_names()])
+        return dict(found.select(self.key, label=self.label).iter_rows())
+
+
+KINDS: Mapping[str, RowKind] = MappingProxyType(
+    {
+        "entity": RowKind("graph.entities", "entity_id", pl.col("title"), pl.col("name")),
+        "relationship": RowKind(
+            "graph.relationships",
+            "relationship_id",
+            pl.format("{} – {}", "source", "target"),
+            pl.format("{} – {}", "target", "source"),
+        ),
+        "claim": RowKind("graph.claims", "claim_id", pl.col("description")),
+        "triple": RowKind(
+            "graph.triples",
+            "triple_id",
+            pl.format("{} {} {}", "head", "relation", "tail"),
+            pl.format("{} – {}", "head", "tail"),
+        ),
+        "report": RowKind("reports.community_reports", "report_id", pl.col("title")),
+        "answer": RowKind(
+            "answers.answers",
+            "answer_id",
+            pl.format("{}: {}", "method", "question"),
+            pl.col("question"),
+            numbered=False,
+        ),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SystemLineage:
     """Lineage of a system's own kind of rows.
 
     Attributes:
         kind: name of the kind for users.
-        table: full name of their table.
-        columns: ``id``, ``number``, ``label`` and ``name``, for look-up.
+        rows: where they are.
         step: returns the lineage of one row, given the tables, its id, and the most rows below it.
         affected: returns the rows affected by deleted triples and entities.
     """
 
     kind: str
-    table: str
-    columns: Mapping[str, pl.Expr]
+    rows: RowKind
     step: Callable[[LineageRows, str, int | None], LineageStep]
     affected: Callable[[LineageRows, pl.DataFrame, pl.Series], pl.DataFrame]
-
-    @property
-    def key(self) -> str:
-        """The id column."""
-        (name,) = self.columns["id"].meta.root_names()
-        return name
 
 
 def lineages() -> Sequence[SystemLineage]:
@@ -137,13 +240,9 @@ def lineages() -> Sequence[SystemLineage]:
     return [load_target(system.lineage) for system in systems().values() if system.lineage]
 
 
-_TITLES = {
-    "entity": ("graph.entities", "entity_id", pl.col("title")),
-    "relationship": ("graph.relationships", "relationship_id", pl.format("{} – {}", "source", "target")),
-    "claim": ("graph.claims", "claim_id", pl.col("description")),
-    "triple": ("graph.triples", "triple_id", pl.format("{} {} {}", "head", "relation", "tail")),
-    "report": ("reports.community_reports", "report_id", pl.col("title")),
-}
+def row_kinds() -> Mapping[str, RowKind]:
+    """Return all kinds by name, those of systems included."""
+    return {**KINDS, **{own.kind: own.rows for own in lineages()}}
 
 
 def titles_of(rows: LineageRows, named: pl.DataFrame) -> Mapping[str, str]:
@@ -154,11 +253,8 @@ def titles_of(rows: LineageRows, named: pl.DataFrame) -> Mapping[str, str]:
         named: ``kind`` and ``id`` of each row.
     """
     titles: dict[str, str] = {}
-    of_systems = {own.kind: (own.table, own.key, own.columns["label"]) for own in lineages()}
-    for kind, (table, key, title) in {**_TITLES, **of_systems}.items():
-        ids = named.filter(pl.col("kind") == kind)["id"].unique()
-        columns = [key, *title.meta.root_names()]
-        titles |= dict(rows.of(table, key, ids, columns).select(key, label=title).iter_rows())
+    for kind, declared in row_kinds().items():
+        titles |= declared.titles(rows, named.filter(pl.col("kind") == kind)["id"].unique())
     return titles
 
 
@@ -188,6 +284,12 @@ def unit_step(unit: Passage, words: tuple[Words, ...]) -> LineageStep:
         "end_char": unit.end_char,
     }
     return LineageStep("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
+
+
+def quotation_step(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> LineageStep | None:
+    """Return a text unit with a quote; None if there is no such unit."""
+    unit = units.get(unit_id)
+    return unit_step(unit, (unit.words(start, end),)) if unit else None
 
 
 def in_corpus_order(rows: LineageRows, records: pl.DataFrame) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Rows under the entities that their names resolve to, and the decisions that joined those names."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
@@ -8,39 +9,28 @@ import polars as pl
 DISAMBIGUATION_SUFFIX: Final = r"\s\([^()]*\)$"
 
 
-class Resolved:
-    """Finds the entities of names in text units.
+def named_by_entities(
+    instances: pl.DataFrame, columns: Iterable[str], aliases: pl.DataFrame, units: pl.DataFrame
+) -> pl.DataFrame:
+    """Return instances with the entities' names in place of theirs; a name of no entity stays as it is.
 
     Args:
+        instances: with ``text_unit_id``.
+        columns: that hold normalised names.
         aliases: ``document_id``, ``name`` and ``entity`` of ``resolution.aliases``.
         units: ``text_unit_id`` and ``document_id`` of ``corpus.text_chunks``.
     """
-
-    def __init__(self, aliases: pl.DataFrame, units: pl.DataFrame) -> None:
-        self._aliases = aliases.select("document_id", _name="name", _entity="entity")
-        self._units = units.select("text_unit_id", "document_id")
-
-    def named(self, instances: pl.DataFrame, *columns: str) -> pl.DataFrame:
-        """Return instances with the entities' names in place of theirs; a name of no entity stays as it is.
-
-        Args:
-            instances: with ``text_unit_id``.
-            columns: that hold normalised names.
-        """
-        found = instances.join(self._units, on="text_unit_id", how="left", maintain_order="left")
-        for column in columns:
-            found = (
-                found.join(
-                    self._aliases,
-                    left_on=["document_id", column],
-                    right_on=["document_id", "_name"],
-                    how="left",
-                    maintain_order="left",
-                )
-                .with_columns(pl.coalesce("_entity", column).alias(column))
-                .drop("_entity")
-            )
-        return found.select(instances.columns)
+    entities = aliases.select("document_id", _name="name", _entity="entity")
+    documents = units.select("text_unit_id", "document_id")
+    found = instances.join(documents, on="text_unit_id", how="left", maintain_order="left")
+    for column in columns:
+        keys = ["document_id", column], ["document_id", "_name"]
+        found = (
+            found.join(entities, left_on=keys[0], right_on=keys[1], how="left", maintain_order="left")
+            .with_columns(pl.coalesce("_entity", column).alias(column))
+            .drop("_entity")
+        )
+    return found.select(instances.columns)
 
 
 def with_entities(decisions: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFrame:

@@ -30,15 +30,10 @@ _NOT_BEGUN = frozenset({"batch_expired", "batch_cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class LineResult:
-    """Outcome of one request of a batch.
-
-    ``reply``: it was answered. ``refused``: it was not, and why. ``problem``: what prevents all requests,
-    such as a wrong model. All None: it was not started.
-    """
+    """Outcome of one request of a batch: a reply, or what prevents all requests; neither: it was refused."""
 
     key: bytes
     reply: ChatReply | None = None
-    refused: str | None = None
     problem: str | None = None
 
 
@@ -57,35 +52,27 @@ def key_of(line: Mapping[str, Any]) -> bytes | None:
 
 
 def read_result(line: Mapping[str, Any]) -> LineResult | None:
-    """Return what a line of an output or error file tells; None where it belongs to no request of ours."""
+    """Return what a line of an output or error file tells; None of what is not ours, or was not begun."""
     key = key_of(line)
-    if key is None:
+    if key is None or mapping(line.get("error")).get("code") in _NOT_BEGUN:
         return None
-    response, error = line.get("response"), line.get("error")
-    if not isinstance(response, dict):
-        told = error if isinstance(error, dict) else {}
-        if told.get("code") in _NOT_BEGUN:
-            return LineResult(key)
-        return LineResult(key, refused=error_text(told, "no answer and no reason"))
-    status, body = response.get("status_code"), response.get("body")
-    body = body if isinstance(body, dict) else {}
-    if status == 200 and not body.get("error"):
+    response = mapping(line.get("response"))
+    status, body = response.get("status_code"), mapping(response.get("body"))
+    error = body.get("error")
+    if status == 200 and not error:
         reply = read_reply(body)
-        if reply.finish_reason == "error":
-            return LineResult(key, refused="the reply was cut short")
-        return LineResult(key, reply=reply)
-    inner = body.get("error")
-    reason = f"{error_text(inner if isinstance(inner, dict) else body, 'no reason given')} ({status})"
-    if status == 402 or is_out_of_credit(inner or body):
-        return LineResult(key, problem=f"{NO_CREDIT}: {reason}")
-    if status in _WHOLE_ENDPOINT:
-        return LineResult(key, problem=reason)
-    return LineResult(key, refused=reason)
+        return LineResult(key, None if reply.finish_reason == "error" else reply)
+    reason = f"{error_text(mapping(error) or body)} ({status})"
+    if status == 402 or is_out_of_credit(error or body):
+        reason = f"{NO_CREDIT}: {reason}"
+    elif status not in _WHOLE_ENDPOINT:
+        return LineResult(key)
+    return LineResult(key, problem=reason)
 
 
-def error_text(told: Mapping[str, Any], otherwise: str) -> str:
+def error_text(told: Mapping[str, Any]) -> str:
     """Return the message of an error, else its code, in one short line."""
-    return shorten_line(str(told.get("message") or told.get("code") or otherwise))
+    return shorten_line(str(told.get("message") or told.get("code") or "no reason given"))
 
 
 def shorten_line(text: str) -> str:
@@ -110,7 +97,6 @@ class RemoteBatch:
 
     id: str
     status: str
-    requests: int = 0
     done: int = 0
     input_file: str | None = None
     files: tuple[str, ...] = ()
@@ -154,11 +140,10 @@ class BatchApi:
                 file=("batch.jsonl", lines, "application/jsonl"), purpose="batch"
             ),
         )
-        name = str((file or {}).get("id"))
         batch = file and await self._call(
             self._once,
             lambda client: client.batches.with_raw_response.create(
-                input_file_id=name,
+                input_file_id=str(file.get("id")),
                 endpoint=CHATS,
                 completion_window="24h",
                 metadata=dict(metadata),
@@ -175,7 +160,7 @@ class BatchApi:
             EndpointError: the endpoint cannot be asked.
         """
         batch = await self._call(self._often, lambda client: client.batches.with_raw_response.retrieve(name))
-        if batch is None:
+        if not batch:
             return RemoteBatch(name, "missing", problem=f"{self.shown_url} no longer has it")
         return _remote(batch)
 
@@ -186,7 +171,7 @@ class BatchApi:
             EndpointError: there is no such batch, or it is over.
         """
         batch = await self._call(self._once, lambda client: client.batches.with_raw_response.cancel(name))
-        if batch is None:
+        if not batch:
             raise EndpointError(f"{self.shown_url} no longer has the batch {name}")
         return _remote(batch)
 
@@ -199,7 +184,7 @@ class BatchApi:
         found = await self._call(
             self._often, lambda client: client.batches.with_raw_response.list(limit=_LISTED)
         )
-        listed = (found or {}).get("data")
+        listed = found.get("data")
         return [_remote(one) for one in (listed if isinstance(listed, list) else []) if isinstance(one, dict)]
 
     async def lines(self, file: str) -> list[dict[str, Any]]:
@@ -208,58 +193,52 @@ class BatchApi:
         Raises:
             EndpointError: the endpoint cannot be asked.
         """
-        content = await self._read(
+        found = await self._call(
             self._often, lambda client: client.files.with_raw_response.content(file), whole=False
         )
         # Not splitlines(): replies hold separators that JSON does not escape.
-        return [line for raw in (content or "").split("\n") if (line := json_object(raw))]
+        return [line for raw in found.get("content", "").split("\n") if (line := json_object(raw))]
 
+    @staticmethod
     async def _call(
-        self, connection: Connection, send: Callable[["AsyncOpenAI"], Awaitable["Raw"]]
-    ) -> dict[str, Any] | None:
-        """Return the answer, None where there is no such thing."""
-        text = await self._read(connection, send)
-        return None if text is None else json_object(text) or {}
-
-    async def _read(
-        self,
         connection: Connection,
         send: Callable[["AsyncOpenAI"], Awaitable["Raw"]],
         *,
         whole: bool = True,
-    ) -> str | None:
-        """Return the text of an answer, None where there is none; ``whole``: it is one JSON object."""
-        text: str | None = None
+    ) -> dict[str, Any]:
+        """Return the answer, an empty one where there is no such thing.
+
+        Args:
+            connection: by which it is asked for.
+            send: makes the request.
+            whole: the answer is one JSON object; else it comes as a text, under ``content``.
+        """
 
         async def careful(client: "AsyncOpenAI") -> bytes:
             from openai import APIStatusError
 
             from graphrag_dagster.kernel.models.endpoint.openai_client import body_of
 
-            nonlocal text
-            text = None
             try:
-                content = body_of(await send(client))
+                body = body_of(await send(client))
             except APIStatusError as error:
                 if error.status_code not in _NOT_THERE:
                     raise
                 return b"{}"
-            text = connection.without_key(content.decode(errors="replace"))
-            return content if whole else b"{}"
+            return body if whole else json.dumps({"content": body.decode(errors="replace")}).encode()
 
         try:
-            await connection.call(careful, "Batch API")
+            return (await connection.call(careful, "Batch API")).answer
         except CallFailed as failure:
             # No failure of one request of many: nothing can be done without the Batch API.
             raise EndpointError(f"Batch API: {failure}") from None
-        return text
 
 
 def _remote(told: Mapping[str, Any]) -> RemoteBatch:
     counts = mapping(told.get("request_counts"))
     errors = mapping(told.get("errors")).get("data")
     listed = errors if isinstance(errors, list) else []
-    reasons = list(dict.fromkeys(error_text(mapping(error), "no reason given") for error in listed))
+    reasons = list(dict.fromkeys(error_text(mapping(error)) for error in listed))
     if any(map(is_out_of_credit, listed)):
         reasons[0] = f"{NO_CREDIT}: {reasons[0]}"
     file = told.get("input_file_id")
@@ -267,7 +246,6 @@ def _remote(told: Mapping[str, Any]) -> RemoteBatch:
     return RemoteBatch(
         id=str(told.get("id")),
         status=str(told.get("status")),
-        requests=count(counts.get("total")),
         done=count(counts.get("completed")) + count(counts.get("failed")),
         input_file=file if isinstance(file, str) else None,
         files=tuple(file for file in files if isinstance(file, str) and file),

@@ -30,7 +30,6 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
 from graphrag_dagster.kernel.models.endpoint.request_bodies import capabilities_of, chat_body
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
-_NAMED = 5
 _OF_NO_USE = frozenset({"failed", "cancelling", "cancelled"})
 _FATES = {"failed": "was refused", "missing": "is lost"}
 
@@ -80,7 +79,7 @@ class BatchSender:
         self._waiting: dict[asyncio.Future[None], tuple[bytes, ChatRequest]] = {}
         self._arrived = 0
         self._turns: asyncio.Task[None] | None = None
-        self._begun = False
+        self._store.forget_made(user)
 
     @property
     def concurrency(self) -> int:
@@ -97,9 +96,6 @@ class BatchSender:
             RefusedInBatch: a batch came back without it.
             EndpointError: the Batch API cannot be used, or a batch failed as a whole.
         """
-        if not self._begun:
-            self._begun = True
-            self._store.forget_made(self._user)
         key = self._key(request)
         while (line := self._store.take(key, self._user.run_id)) is None:
             await self._wait(key, request)
@@ -209,10 +205,11 @@ class BatchSender:
         """
         found = False
         names = {key.hex() for key in fresh}
+        recorded = {batch.id for batch in self._store.batches(self._user.corpus)}
         for remote in await self._api.latest():
             ours = remote.metadata.get("graphrag_dagster") == self._user.corpus
             wanted = ours and remote.metadata.get("first") in names and remote.status not in _OF_NO_USE
-            if not wanted or not remote.input_file or self._store.is_recorded(remote.id):
+            if not wanted or not remote.input_file or remote.id in recorded:
                 continue
             lines = await self._api.lines(remote.input_file)
             keys = [key for line in lines if (key := key_of(line))]
@@ -253,17 +250,12 @@ class BatchSender:
 
     def _pending(self, keys: Sequence[bytes]) -> str:
         waits = self._store.keys_in_progress(keys)
-        within = set(waits.values())
-        named = [
-            f"{one.id} ({one.status}, {one.done:,} of {one.requests:,} done)"
-            for one in self._open()
-            if one.id in within
-        ]
-        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        under_way = [batch for batch in self._open() if batch.id in set(waits.values())]
+        done, sent = (sum(getattr(one, name) for one in under_way) for name in ("done", "requests"))
         return (
-            f"{len(waits):,} requests wait in batches at {self._api.shown_url}: "
-            f"{', '.join(named[:_NAMED])}{more}. Run again when they are done, or let the sensor "
-            "finished_batches do it; `graphrag-dagster batches` shows their progress"
+            f"{len(waits):,} requests wait in batches at {self._api.shown_url} ({done:,} of {sent:,} done). "
+            "Run again when they are done, or let the sensor finished_batches do it; "
+            "`graphrag-dagster batches` shows their progress"
         )
 
 

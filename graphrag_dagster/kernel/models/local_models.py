@@ -47,23 +47,14 @@ def missing_package_error(package: str, setting: str, extra: str = _EXTRA) -> En
 
 
 def package_folder(name: str, setting: str, extra: str) -> Path:
-    """Return the folder of a package, without importing it.
-
-    Args:
-        name: as it is imported.
-        setting: of ``corpus.yaml`` that needs it, as the error has it.
-        extra: that it comes with.
-
-    Raises:
-        EngineError: it is not installed.
-    """
+    """Return the folder of a package, without importing it; arguments as of :func:`published_file`."""
     spec = importlib.util.find_spec(name)
     if not spec or not spec.submodule_search_locations:
         raise missing_package_error(name.replace("_", "-"), setting, extra)
     return Path(spec.submodule_search_locations[0])
 
 
-def published_file(package: str, name: str, digest: str, setting: str, extra: str) -> Path:
+def published_file(package: str, name: str, digest: str, setting: str, extra: str = _EXTRA) -> Path:
     """Return a file of weights that a package carries.
 
     Args:
@@ -77,14 +68,16 @@ def published_file(package: str, name: str, digest: str, setting: str, extra: st
         EngineError: the package is not installed, or its file is not the published one.
     """
     file = package_folder(package, setting, extra) / name
+    check_published(file, digest, setting, f"pip install --force-reinstall {package.replace('_', '-')}")
+    return file
+
+
+def check_published(file: Path, digest: str, setting: str, remedy: str) -> None:
+    """Raise an EngineError where a file is not the published one, by its SHA-256."""
     found = sha256(file) if file.is_file() else None
-    if found == digest:
-        return file
-    told = f"its SHA-256 begins with {found[:8]}, not {digest[:8]}" if found else "it is missing"
-    raise EngineError(
-        f"{setting}, but {file} is not the published one: {told}; run: pip install "
-        f"--force-reinstall {package.replace('_', '-')}"
-    )
+    if found != digest:
+        told = f"its SHA-256 begins with {found[:8]}, not {digest[:8]}" if found else "it is missing"
+        raise EngineError(f"{setting}, but {file} is not the published one: {told}; run: {remedy}")
 
 
 def onnx_session(file: Path, setting: str, mend: str) -> Any:

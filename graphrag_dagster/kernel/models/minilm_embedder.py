@@ -60,7 +60,8 @@ class MinilmEmbedder:
         return embed_distinct(texts, self.dimension, self._rounded_means)
 
     def _rounded_means(self, texts: list[str]) -> Vectors:
-        tokenizer, session = _minilm()
+        with LOADING:
+            tokenizer, session = _load_minilm()
         encodings = tokenizer.encode_batch(texts)
         windows = [
             (place, window.ids)
@@ -89,6 +90,7 @@ class MinilmEmbedder:
 
 @cache
 def _load_minilm() -> tuple[Any, Any]:
+    """The tokenizer and the session of the model, loaded once for the process."""
     from tokenizers import BertWordPieceTokenizer
 
     file = published_file(_PACKAGE, "model.onnx", _SHA256, _SETTING, _EXTRA)
@@ -98,12 +100,6 @@ def _load_minilm() -> tuple[Any, Any]:
     tokenizer = BertWordPieceTokenizer(str(_VOCABULARY))
     tokenizer.enable_truncation(_MOST_TOKENS)
     return tokenizer, session
-
-
-def _minilm() -> tuple[Any, Any]:
-    """The tokenizer and the session of the model, loaded once for the process."""
-    with LOADING:
-        return _load_minilm()
 
 
 def _batches(windows: Sequence[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:

@@ -13,7 +13,7 @@ import numpy as np
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER, CROSS_ENCODER_MODULE, LEXICAL
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.models.local_models import LOADING, onnx_session, sha256
+from graphrag_dagster.kernel.models.local_models import LOADING, check_published, onnx_session
 
 _PACKAGE = CROSS_ENCODER_MODULE.replace("_", "-")
 _INSTALL = "pip install ./packages/cross-encoder"
@@ -99,24 +99,16 @@ class PackagedCrossEncoder:
     def _tokenizer_and_session(self) -> tuple[Any, Any]:
         from tokenizers import Tokenizer
 
+        setting = f"search.reranker is {CROSS_ENCODER}"
+        remedy = f"{_INSTALL} --force-reinstall, or set search.reranker: {LEXICAL}"
         for path in (self._files.model, self._files.tokenizer):
-            self._check(path)
+            check_published(path, self._files.sha256[path.name], setting, remedy)
         mend = f"run: pip install --force-reinstall onnxruntime, or set search.reranker: {LEXICAL}"
-        session = onnx_session(self._files.model, f"search.reranker is {CROSS_ENCODER}", mend)
+        session = onnx_session(self._files.model, setting, mend)
         tokenizer = Tokenizer.from_file(str(self._files.tokenizer))
         tokenizer.no_padding()
         tokenizer.enable_truncation(self._files.max_tokens)
         return tokenizer, session
-
-    def _check(self, path: Path) -> None:
-        expected = self._files.sha256[path.name]
-        actual = sha256(path) if path.is_file() else None
-        if actual != expected:
-            problem = f"has the SHA-256 {actual}, not {expected}" if actual else "is missing"
-            raise EngineError(
-                f"{path} {problem}, so it is not the file that {_PACKAGE} was made with; run: {_INSTALL} "
-                f"--force-reinstall, or set search.reranker: {LEXICAL}"
-            )
 
 
 @cache

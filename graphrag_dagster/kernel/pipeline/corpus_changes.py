@@ -92,9 +92,8 @@ def check_before_index(corpora: CorpusStore, warehouse: Warehouse, corpus: str) 
     Raises:
         CorpusError: too many files are gone.
         StaleError: another home has published the corpus since this one did.
-        SettingsError: the settings are invalid, or ``$GRAPHRAG_DAGSTER_STAGING`` cannot be used.
+        SettingsError: the settings are invalid.
     """
-    warehouse.staging(corpus)
     if shared := shared_publisher(warehouse, corpus):
         # Where it does not answer, the publication will ask again.
         with suppress(ObjectStoreError):

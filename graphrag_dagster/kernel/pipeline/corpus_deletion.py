@@ -40,7 +40,6 @@ def derived_paths(warehouse: Warehouse, corpus: str) -> list[Path]:
         report_folder(warehouse, corpus),
         folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
-        *filter(None, [warehouse.staging(corpus).folder]),
     ]
     return [*(path for path in paths if path.exists()), *leftovers(file.resolve())]
 
@@ -68,7 +67,6 @@ def _delete_here(warehouse: Warehouse, corpus: str) -> Deleted:
     try:
         if file in paths:
             _unlink_locked(warehouse, corpus, file)
-        warehouse.staging(corpus).clear()
         _delete_snapshots(folder_of(warehouse, corpus))
         delete_written(report_folder(warehouse, corpus), REPORT)
         for path in (*leftovers(file.resolve()), note_file(warehouse, corpus), _log_of(file)):

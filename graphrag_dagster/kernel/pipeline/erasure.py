@@ -222,8 +222,6 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
         WarehouseError: another process holds the file, or it cannot be rewritten.
         CacheFileError: another process reads the cache file for too long.
     """
-    # Of a step that was killed, and has not run since.
-    warehouse.staging(corpus).clear()
     gone = deleted_documents(warehouse, corpus)
     if not gone:
         # A name that only a decision contained can only be left in freed blocks.
@@ -261,7 +259,6 @@ def clear_older_snapshots(
         for ending in (*data, ".json"):
             _remove(file.with_name(file.stem + ending))
     cleared = []
-    erasing = note.exists() or bool(undone)
     if deleted_documents(warehouse, corpus, keep_version):
         with _named_errors(folder := report_folder(warehouse, corpus)):
             delete_written(folder, REPORT)
@@ -271,7 +268,7 @@ def clear_older_snapshots(
             _remove(file.with_name(file.stem + ending))
     _clear_derived(warehouse, corpus)
     if shared := shared_publisher(warehouse, corpus):
-        shared.keep(at_once=erasing or bool(cleared))
+        shared.keep()
     note.unlink(missing_ok=True)
     return [file.stem for file in (*cleared, *undone)]
 

@@ -18,7 +18,6 @@ from graphrag_dagster.kernel.catalogue.registry import (
     tasks,
 )
 from graphrag_dagster.kernel.catalogue.system import Stage
-from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges, compare_values, flatten
 from graphrag_dagster.kernel.pipeline.code_versions import code_of_tables
 from graphrag_dagster.kernel.pipeline.corpus_changes import (
@@ -35,28 +34,14 @@ from graphrag_dagster.kernel.tables.declared_tables import declared_table
 
 
 @dataclass(frozen=True, slots=True)
-class UnfinishedIndex:
-    """A run that has not finished.
+class UnfinishedRun:
+    """A run to index a corpus that has not succeeded.
 
     Attributes:
         run_id: its id.
-        failed: whether it failed; otherwise it is running, or was killed without its end being recorded.
-        begun: when it started.
+        state: it failed, or it is running or was killed without its end being recorded.
+        begun: when it started, UTC in ISO 8601.
         step: the step that failed.
-    """
-
-    run_id: str
-    failed: bool
-    begun: datetime
-    step: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedRun:
-    """A run that started after the last publication and has not published.
-
-    ``state``: it failed, or it is running or was killed without its end being recorded. ``begun``: UTC, ISO
-    8601.
     """
 
     run_id: str
@@ -116,15 +101,12 @@ class Status:
         return self.up_to_date and self.newest and not any(differing) and self.package is None
 
 
-def status_of(
-    name: str, unfinished_index: Callable[[str], UnfinishedIndex | None] = lambda _: None
-) -> Status:
+def status_of(name: str, last_run: UnfinishedRun | None = None) -> Status:
     """Compare a corpus with its published state. Files are hashed, not parsed.
 
     Args:
         name: the corpus.
-        unfinished_index: returns the last run to index a corpus if it has not succeeded; default: none is
-            known.
+        last_run: the last run to index the corpus if it has not succeeded.
 
     Raises:
         GraphragError: the corpus or its settings are invalid, or the published state is damaged.
@@ -133,36 +115,31 @@ def status_of(
     settings = store.settings(name)
     snapshot = published(warehouse, name)
     files = changed_files(store, name, snapshot)
-    unfinished = _unfinished(unfinished_index(name), snapshot)
     if snapshot is None:
         return Status(
             name,
             None,
             files,
             redo=tuple(settings.stages_made("index")),
-            unfinished=unfinished,
+            unfinished=last_run,
             asks_models=_asks_models(settings),
         )
+    if last_run and _time(last_run.begun) <= _time(snapshot.published):
+        last_run = None
     newest = snapshots(warehouse, name)[0].version == snapshot.version
-    compared = _compare(name, settings, snapshot, files, unfinished)
-    return replace(compared, newest=newest, damaged=not snapshot.intact())
+    compared = _compare(name, settings, snapshot, files)
+    return replace(compared, unfinished=last_run, newest=newest, damaged=not snapshot.intact())
 
 
-def _compare(
-    name: str,
-    settings: CorpusSettings,
-    snapshot: Published,
-    files: FileChanges,
-    unfinished: UnfinishedRun | None,
-) -> Status:
-    told: Mapping[str, Any] = snapshot.manifest
+def _compare(name: str, settings: CorpusSettings, snapshot: Published, files: FileChanges) -> Status:
+    manifest: Mapping[str, Any] = snapshot.manifest
     present = SnapshotProvenance(settings).told(None)
     now = {**present, "settings": flatten(present["settings"]), "code": code_of_tables()}
-    then = {**told, "settings": settings_at_publication(settings, told)}
+    then = {**manifest, "settings": settings_at_publication(settings, manifest)}
     changes = {}
     for part in ("prompts", "models", "code", "libraries"):
         # What is new in this package is no change of the corpus.
-        before = told.get(part, {})
+        before = manifest.get(part, {})
         common = before.keys() & now[part].keys()
         then[part], now[part] = ({key: state[key] for key in common} for state in (before, now[part]))
         changes[part] = compare_values(then[part], now[part])
@@ -170,7 +147,9 @@ def _compare(
     affected = outdated_stages(then, now)
     if files:
         affected.add("corpus")
-    package = compare_values({"package": told.get("package", now["package"])}, {"package": now["package"]})
+    package = compare_values(
+        {"package": manifest.get("package", now["package"])}, {"package": now["package"]}
+    )
     return Status(
         name,
         snapshot,
@@ -183,8 +162,7 @@ def _compare(
         package[0] if package else None,
         tuple(following(affected, _indexed(settings, changed))),
         tuple(stage for stage in settings.stages_made("request") if stage in affected),
-        unfinished,
-        _asks_models(settings),
+        asks_models=_asks_models(settings),
     )
 
 
@@ -199,17 +177,6 @@ def _asks_models(settings: CorpusSettings) -> bool:
     return settings.embeds_at_endpoint or any(map(settings.asks_model, settings.asked_by_index))
 
 
-def _unfinished(run: UnfinishedIndex | None, snapshot: Published | None) -> UnfinishedRun | None:
-    if run is None or (snapshot and run.begun <= _time(snapshot.published)):
-        return None
-    return UnfinishedRun(
-        run.run_id,
-        "failed" if run.failed else "running or killed",
-        run.begun.isoformat(timespec="seconds"),
-        run.step,
-    )
-
-
 def _time(iso: str) -> datetime:
     time = datetime.fromisoformat(iso)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -219,8 +186,7 @@ def outdated_stages(then: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]
     """Return the stages whose inputs differ, beside files and tables of other stages.
 
     Args:
-        then: ``settings`` by dotted key, and ``prompts``, ``models``, ``code`` and ``libraries`` as in a
-            manifest.
+        then: ``settings`` by dotted key, and ``models``, ``code`` and ``libraries`` as in a manifest.
         now: the same, with the same keys but for those of settings.
     """
     return {stage.name for stage in stages().values() if _inputs(stage, then) != _inputs(stage, now)}
@@ -243,12 +209,11 @@ def _inputs(stage: Stage, state: Mapping[str, Any]) -> Mapping[str, Any]:
     for engine in filter(None, map(engines().get, chosen.values())):
         own = (key for key in engine.library_settings if stage_of(key.partition(".")[0]) == stage.name)
         libraries.update(engine.libraries.get(stage.name, ()), (str(settings.get(key)) for key in own))
-    prompts = {*SHARED_PROMPTS, *(name for task in asked for name in task.prompts)} if asked else set()
     decisive: Mapping[str, Callable[[str], bool]] = {
         "settings": lambda key: _reads(stage, key, settings) or _decides_replies(key, roles),
-        "prompts": prompts.__contains__,
         # Endpoint models are identified by their task, local models by the setting that names them.
         "models": lambda key: "." in key and key.partition(".")[0] in stage.sections,
+        # It covers the prompts of the stage.
         "code": lambda key: declared_table(key.replace("/", ".")).group == stage.name,
         "libraries": libraries.__contains__,
     }

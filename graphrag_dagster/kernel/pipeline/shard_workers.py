@@ -25,7 +25,6 @@ from graphrag_dagster.kernel.models.model_costs import Budget
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.garbage_collection import defer_collection
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.storage.staging import Staging
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _log = getLogger("graphrag_dagster")
@@ -53,7 +52,6 @@ class Assignment:
         settings: the corpus's settings, with the interpreter's share of the connections.
         memory: the LLM cache, which all interpreters share.
         user: whom calls are booked to.
-        staging: where it puts what it has made; None: it is returned.
         step: whose shards these are.
         code: the code version of the step where it was started.
     """
@@ -62,15 +60,14 @@ class Assignment:
     settings: CorpusSettings = field(compare=False)
     memory: LLMCache = field(compare=False)
     user: User = field(compare=False)
-    staging: Staging | None = field(compare=False)
     step: str = field(compare=False)
     code: str = field(compare=False)
 
 
 class ShardResult(NamedTuple):
-    """Tables of a shard, or the names of their staged files, and what it has to say to users."""
+    """Tables of a shard, and what it has to say to users."""
 
-    tables: Mapping[str, Any]
+    tables: Mapping[str, pl.DataFrame]
     messages: list[str]
 
 
@@ -109,10 +106,7 @@ def make_shard(assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> 
         # The step reads the account once it has the rows: what waits to be written is written before.
         with assignment.memory.database().reading():
             pass
-        staging = assignment.staging
-        return ShardResult(
-            {name: staging.put(frame) for name, frame in made.items()} if staging else made, messages.said
-        )
+        return ShardResult(made, messages.said)
     except errors.GraphragError as error:
         raise _public(error) from None
     except Exception as error:
@@ -137,15 +131,6 @@ def _work(assignment: Assignment, factory: Factory) -> Work:
 class _Messages(Listener):
     def __init__(self) -> None:
         self.said: list[str] = []
-
-    def start(self, stage: str, total: int | None) -> None:
-        pass
-
-    def advance(self, stage: str, steps: int) -> None:
-        pass
-
-    def finish(self, stage: str) -> None:
-        pass
 
     def say(self, line: str) -> None:
         self.said.append(line)

@@ -29,6 +29,7 @@ from graphrag_dagster.kernel.pipeline.shard_workers import (
     ProcessWorkers,
     RayWorkers,
     ShardFailed,
+    ShardResult,
     Work,
     Workers,
 )
@@ -86,7 +87,6 @@ class Shards:
         by_models = all(run.settings.asks_model(task.section) for task in done)
         self._asked = done if by_models else []
         self._backend = run.settings.execution.backend
-        self._staging = run.warehouse.staging(run.corpus).below(name) if self._backend == "ray" else None
         self._here: dict[Factory, Work] = {}
         self._key = uuid4().hex
         self._workers: Workers | None = None
@@ -180,11 +180,6 @@ class Shards:
         self._closed = True
         self._drop(self._workers)
 
-    def clear(self) -> None:
-        """Delete what interpreters have staged."""
-        if self._staging:
-            self._staging.clear()
-
     def _work_here(self, factory: Factory) -> Work:
         if factory not in self._here:
             self._here[factory] = factory(self._session)
@@ -201,7 +196,7 @@ class Shards:
                 workers = self._started()
                 if not workers:
                     return self._work_here(factory)(rows)
-                return self._collected(*workers.make(self._assignment(), factory, rows))
+                return self._collected(workers.make(self._assignment(), factory, rows))
             except Died as error:
                 if self._closed:
                     raise
@@ -229,13 +224,12 @@ class Shards:
         self._closed = True
         return error
 
-    def _collected(self, tables: Mapping[str, Any], messages: list[str]) -> Mapping[str, pl.DataFrame]:
-        for line in messages:
+    def _collected(self, result: ShardResult) -> Mapping[str, pl.DataFrame]:
+        for line in result.messages:
             if line not in self._said:
                 self._said.add(line)
                 say(line)
-        staging = self._staging
-        return {name: staging.get(file) for name, file in tables.items()} if staging else tables
+        return result.tables
 
     def _started(self) -> Workers | None:
         """Return the interpreters; None: this one."""
@@ -259,14 +253,14 @@ class Shards:
         given = {key: getattr(memory, key) for key in LLMCache.model_fields}
         shared = LLMCache(**{**given, "file": cache_location(memory.file or cache_place())})
         user, code = self._session.user, code_version(self._name)
-        return Assignment(self._key, settings, shared, user, self._staging, self._name, code)
+        return Assignment(self._key, settings, shared, user, self._name, code)
 
 
 @contextmanager
 def open_shards(
     run: "StepRun", session: TaskProvider, name: str, asked: Sequence[Task[Any]]
 ) -> Iterator[Shards]:
-    """Provide the shards of a step, which end with the block, and so does what they have staged.
+    """Provide the shards of a step, which end with the block.
 
     Args:
         run: the run of the step.
@@ -275,10 +269,7 @@ def open_shards(
         asked: the tasks by which models are asked.
     """
     shards = Shards(run, session, name, asked)
-    # A run that was killed may have left some.
-    shards.clear()
     try:
         yield shards
     finally:
         shards.close()
-        shards.clear()

@@ -5,8 +5,10 @@ Each follows its inputs. Publishing comes last, and depends on every output that
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from graphlib import CycleError
 
 from graphrag_dagster.errors import CatalogueError
+from graphrag_dagster.kernel.catalogue.dependencies import dependency_order
 from graphrag_dagster.kernel.catalogue.registry import load_target, stages, systems
 from graphrag_dagster.kernel.pipeline.corpus import corpus
 from graphrag_dagster.kernel.pipeline.publishing import (
@@ -80,29 +82,27 @@ def _in_order(declared: Sequence[Step], before: Sequence[Step] = ()) -> Sequence
     Raises:
         CatalogueError: steps wait for each other.
     """
-    makers = {key: step for step in (*before, *declared) for key in step.keys}
-    waiting, ordered = list(declared), list[Step]()
+    makers = {key: step.name for step in (*before, *declared) for key in step.keys}
 
-    def waits(step: Step) -> bool:
-        inputs = {*step.made_of, *(key for made_of in step.assets.values() for key in made_of)}
-        return any(makers[key] in waiting and makers[key] is not step for key in inputs if key in makers)
+    def needs(step: Step) -> list[str]:
+        inputs = (*step.made_of, *(key for made_of in step.assets.values() for key in made_of))
+        return [makers[key] for key in inputs if makers.get(key, step.name) != step.name]
 
-    while waiting:
-        following = next((step for step in waiting if not waits(step)), None)
-        if following is None:
-            names = ", ".join(sorted(step.name for step in waiting))
-            raise CatalogueError(f"steps wait for each other, or for such steps: {names}; let one read less")
-        waiting.remove(following)
-        ordered.append(
-            replace(
-                following,
-                assets={
-                    table: tuple(key for key in made_of if key in makers)
-                    for table, made_of in following.assets.items()
-                },
-            )
+    try:
+        ordered = dependency_order({step.name: step for step in declared}, needs)
+    except CycleError as error:
+        names = " → ".join(error.args[1])
+        raise CatalogueError(f"steps wait for each other: {names}; let one read less") from error
+    return [
+        replace(
+            step,
+            assets={
+                table: tuple(key for key in made_of if key in makers)
+                for table, made_of in step.assets.items()
+            },
         )
-    return ordered
+        for step in ordered
+    ]
 
 
 def _final_assets(steps: Iterable[Step]) -> tuple[Table | str, ...]:

@@ -278,9 +278,9 @@ def answer_question(search: Search) -> Answer:
     Raises:
         CatalogueError: its declaration names something that cannot be loaded.
         EngineError: it returned something other than an answer.
-        PluginError: it belongs to another package and failed.
+        PluginError: code of another package failed.
     """
-    with plugin_errors("method", search.method.name, "answering a question"):
+    with plugin_errors(f"answering a question by {search.method.name}"):
         answer = load_target(search.method.answer)(search)
     if not isinstance(answer, Answer):
         raise EngineError(
@@ -393,7 +393,7 @@ class Searcher:
         basis = Basis(
             method=search_method, index=self.index, count=self.count, settings=self.settings, level=level
         )
-        with plugin_errors("method", search_method.name, "telling its size"):
+        with plugin_errors(f"telling the size of {search_method.name}"):
             estimate: MethodSize = load_target(search_method.size)(basis)
         # A method that reads nothing cites nothing, so there is nothing to judge.
         return (

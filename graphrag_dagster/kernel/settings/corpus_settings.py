@@ -3,7 +3,7 @@
 The file is optional; every key has a default. ``docs/reference/settings.md`` is generated from these models.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -39,7 +39,7 @@ from graphrag_dagster.kernel.settings.indexing_settings import (
     TableColumns,
     TextUnitSettings,
 )
-from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
+from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, ModelSettings, RoleName
 from graphrag_dagster.kernel.settings.search_settings import EmbeddingSettings, SearchSettings
 from graphrag_dagster.kernel.settings.section import EngineName, NamedChoice, Section
 from graphrag_dagster.kernel.settings.yaml_file import Location, parse_bytes, read_bytes, validation_message
@@ -196,7 +196,7 @@ class CorpusSettings(Section):
         }
         problem = next((self.missing_vectors_error(name) for name, is_so in compared.items() if is_so), None)
         problem = problem or self.unanswerable_error("search.method", [self.search.method])
-        for section in self.sections():
+        for section in self.sections().values():
             problem = problem or section.problem(self)
         if problem:
             raise ValueError(problem)
@@ -204,22 +204,19 @@ class CorpusSettings(Section):
 
     def section(self, kind: type[S]) -> S:
         """Return the section of a type, as in ``settings.section(CoteragSettings)``."""
-        fields = type(self).model_fields.items()
-        section: S = getattr(self, next(name for name, field in fields if field.annotation is kind))
-        return section
+        return next(section for section in self.sections().values() if isinstance(section, kind))
 
-    def sections(self) -> Iterator[Section]:
-        """Yield all sections in declaration order."""
-        values = (getattr(self, name) for name in type(self).model_fields)
-        return (value for value in values if isinstance(value, Section))
+    def sections(self) -> dict[str, Section]:
+        """Return all sections by name, in declaration order."""
+        values = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: value for name, value in values if isinstance(value, Section)}
 
     def data_limits(self, role: RoleName) -> Mapping[str, int]:
         """Return the most data tokens in prompts of a role, by the key that limits them."""
-        sections = ((name, getattr(self, name)) for name in type(self).model_fields)
         limits = (
             section.data_tokens().get(role)
-            for name, section in sections
-            if isinstance(section, Section) and (not tasks_of(name) or self.asks_model(name))
+            for name, section in self.sections().items()
+            if not tasks_of(name) or self.asks_model(name)
         )
         return dict(limit for limit in limits if limit)
 
@@ -285,11 +282,11 @@ class CorpusSettings(Section):
     def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
         """Return these settings with the column settings that other sources declare for its files."""
         tables = {pattern_below(corpus, pattern): columns for pattern, columns in given.tables.items()}
-        joined: dict[str, Any] = {"tables": {**self.tables, **tables}}
-        for name in type(self).model_fields:
-            if isinstance(section := getattr(self, name), Section):
-                joined[name] = section.with_columns_of(corpus, getattr(given, name))
-        return self.model_copy(update=joined)
+        joined = {
+            name: section.with_columns_of(corpus, getattr(given, name))
+            for name, section in self.sections().items()
+        }
+        return self.model_copy(update={"tables": {**self.tables, **tables}, **joined})
 
     def stages_made(self, when: str) -> list[str]:
         """Return the names of the stages that run for this corpus; see :attr:`.Stage.made`."""
@@ -344,11 +341,7 @@ def load_settings(folder: Path) -> CorpusSettings:
             decision is invalid or contradicts another.
     """
     settings = load_settings_file(folder)
-    completed = {
-        name: section.completed(folder)
-        for name in type(settings).model_fields
-        if isinstance(section := getattr(settings, name), Section)
-    }
+    completed = {name: section.completed(folder) for name, section in settings.sections().items()}
     return settings.model_copy(update=completed)
 
 
@@ -393,17 +386,7 @@ def parse_settings(
         raise SettingsError(f"{source}: {validation_message(details, CorpusSettings, lines or {})}") from None
 
 
-_DECIDING = {
-    "base_url",
-    "name",
-    "temperature",
-    "top_p",
-    "seed",
-    "reasoning",
-    "extra_body",
-    "replies",
-    "namespace",
-}
+_DECIDING = {*DECIDING_REPLIES, "base_url", "replies"}
 
 
 def deciding_models(settings: CorpusSettings, sections: Collection[str]) -> list[str]:

@@ -18,21 +18,15 @@ _KEY = re.compile(
 )
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: A word of a variable's name that is no key, however long; most characters of others, without and with
-#: digits.
-_PLAIN_WORD = re.compile(r"(?:[A-Z]+|[a-z]*(?:[A-Z]{1,3}[a-z]{2,})*)[0-9]{0,4}")
-_LONGEST_WORD, _LONGEST_MIXED = 20, 11
+#: A word of a variable's name that is no key, however long, and most characters of others.
+_PLAIN_WORD = re.compile(r"(?:[A-Z]+|[a-z]*(?:[A-Z]{1,4}[a-z]{2,})*)[0-9]{0,4}")
+_LONGEST_OTHER_WORD = 11
 _CREDENTIAL_NAME = re.compile(
     r"key|token|auth|sig|signature|passwd|pwd|credential"
     r"|.*(?:(?:api|access|private|subscription)key|(?:access|auth|bearer)token"
     r"|secret|password|authorization|credentials)"
 )
 _HEADER = re.compile(r"[A-Za-z0-9!#%&'*+.^_`|~-]{1,100}")
-#: Headers that belong to the request, not to the endpoint.
-_OF_A_REQUEST = frozenset(
-    {"accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"}
-    | {"te", "trailer", "transfer-encoding", "upgrade"}
-)
 _FROM_ENVIRONMENT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 #: The fix for a key in a settings file.
 KEYS_STAND = "put the key into an environment variable, and its name into model.api_key_variable"
@@ -91,17 +85,12 @@ def redact(key: str, value: object) -> object:
 
     Args:
         key: the setting's dotted key.
-        value: its value. A file of an older version may hold a credential.
+        value: its value, which was accepted as a setting.
     """
     if not isinstance(value, str):
         return value
-    of_model = key.startswith("model.")
-    if of_model and (".query." in key or looks_like_a_key(value) or names_a_key(key.rpartition(".")[2])):
+    if key.startswith("model.") and ".query." in key:
         return "***"
-    if "://" not in value:
-        return value
-    if of_model and ("@" in value or wrong_with_url(value)):
-        return f"{value.partition('://')[0]}://***"
     return shown_url(value) if _ADDRESS.fullmatch(value) else value
 
 
@@ -132,8 +121,7 @@ def _url(url: str) -> str:
 
 def _variable(name: str) -> str:
     random = any(
-        len(word) > (_LONGEST_WORD if word.isalpha() else _LONGEST_MIXED) and not _PLAIN_WORD.fullmatch(word)
-        for word in name.split("_")
+        len(word) > _LONGEST_OTHER_WORD and not _PLAIN_WORD.fullmatch(word) for word in name.split("_")
     )
     if not _VARIABLE.fullmatch(name) or looks_like_a_key(name) or random:
         raise PydanticCustomError(
@@ -154,7 +142,7 @@ def _headers(headers: dict[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if looks_like_a_key(name):
             raise PydanticCustomError(CREDENTIAL, "the name of a header looks like a key; " + KEYS_STAND)
-        if not _HEADER.fullmatch(name) or name.lower() in _OF_A_REQUEST:
+        if not _HEADER.fullmatch(name):
             raise PydanticCustomError(
                 "header", "{name} is not a header that can be set", {"name": repr(name)}
             )

@@ -7,9 +7,9 @@ from pydantic import Field, model_validator
 
 from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER, LEXICAL, JudgeName, Prefixes
 from graphrag_dagster.kernel.catalogue.registry import (
-    declared_methods,
     default_reranker,
     embedders,
+    methods,
     rerankers,
 )
 from graphrag_dagster.kernel.catalogue.search_methods import (
@@ -31,11 +31,10 @@ from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK, LONGEST_RES
 Share = Annotated[float, Field(ge=0, lt=1)]
 #: Most characters of a prefix of embedded texts, so that the model has room for the text.
 _LONGEST_PREFIX = 500
-_METHODS = declared_methods()
 
 
 def _deciding(option: str) -> str:
-    return methods_with_option(option, _METHODS)
+    return methods_with_option(option, methods().values())
 
 
 class EmbeddingSettings(Section):
@@ -130,7 +129,7 @@ class SearchSettings(Section):
 
     method: Method = Field(
         AUTO,
-        description=f"search method unless the question sets one: {describe_methods(_METHODS)}",
+        description=f"search method unless the question sets one: {describe_methods(methods().values())}",
     )
     routing: Literal["rules", "model"] = Field(
         "rules",

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -21,26 +22,14 @@ _BARE_BREAK = re.compile(r"(?<!\r)\n")
 Values = Mapping[str, Any]
 
 
-def lines_of(values: Values) -> str:
-    """Return settings as lines of ``corpus.yaml``."""
-    nested: dict[str, Any] = {}
-    for key, value in values.items():
-        *sections, last = key.split(".")
-        mapping = nested
-        for section in sections:
-            mapping = mapping.setdefault(section, {})
-        mapping[last] = value
-    return yaml.safe_dump(nested, sort_keys=False, allow_unicode=True)
-
-
 def with_values(text: str, values: Values) -> str:
-    """Return the text of a settings file with these values set; comments, order and layout are preserved.
+    """Return the text of a settings file, which may be blank, with these values set; all else stays as it is.
 
     Raises:
         SettingsError: one of them cannot be inserted.
     """
     for key, value in values.items():
-        text = _with(text, key.split("."), value, key)
+        text = _with(text, key.split("."), value)
     return text
 
 
@@ -71,63 +60,61 @@ def write_settings(folder: Path, values: Values) -> Path:
     return path
 
 
-def _with(text: str, keys: list[str], value: Any, name: str) -> str:
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    if root is None:
+def _with(text: str, keys: list[str], value: Any) -> str:
+    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    if node is None:
         # Only comments.
         return _append(text, keys, value)
-    node: Any = root
     for depth, key in enumerate(keys):
         if not isinstance(node, yaml.MappingNode):
-            raise SettingsError(
-                f"{'.'.join(keys[:depth]) or 'the file'} is not a mapping, so {name} cannot be set; set it "
-                "by hand"
-            )
+            above, name = ".".join(keys[:depth]) or "the file", ".".join(keys)
+            raise SettingsError(f"{above} is not a mapping, so {name} cannot be set; set it by hand")
         child = next((inner for outer, inner in node.value if outer.value == key), None)
-        rest = keys[depth + 1 :]
         if child is None:
             return _insert(text, node, keys[depth:], value)
-        if not rest or (isinstance(child, yaml.ScalarNode) and not child.value):
-            return _replace(text, child, rest, value)
+        if isinstance(child, yaml.ScalarNode) and not child.value:
+            # An empty section: put its mapping after the colon.
+            return _replace(text, child, _nested(keys[depth + 1 :], value))
         node = child
-    return text
+    return _replace(text, node, value)
 
 
 def _append(text: str, keys: list[str], value: Any) -> str:
     gap = "" if not text or text.endswith("\n") else "\n"
-    return text + gap + lines_of({".".join(keys): value})
+    return text + gap + _lines(keys, value)
 
 
 def _insert(text: str, node: yaml.MappingNode, keys: list[str], value: Any) -> str:
     """Insert a missing key as the first of a mapping."""
     if node.flow_style:
         position = node.start_mark.index + 1
-        return f"{text[:position]}{_flow(keys, value)}{', ' if node.value else ''}{text[position:]}"
+        entry = _flow(_nested(keys, value))[1:-1]
+        return f"{text[:position]}{entry}{', ' if node.value else ''}{text[position:]}"
     first = node.value[0][0].start_mark
     if not first.column:
         return _append(text, keys, value)
     begin = first.index - first.column
-    lines = "".join(
-        f"{' ' * first.column}{line}\n" for line in lines_of({".".join(keys): value}).splitlines()
-    )
-    return text[:begin] + lines + text[begin:]
+    return text[:begin] + indent(_lines(keys, value), " " * first.column) + text[begin:]
 
 
-def _replace(text: str, node: yaml.Node, keys: list[str], value: Any) -> str:
+def _replace(text: str, node: yaml.Node, value: Any) -> str:
     """Replace a value, or fill in a missing one."""
     begin, end = node.start_mark.index, node.end_mark.index
-    if not keys:
-        return text[:begin] + (" " if begin == end else "") + _shown(value) + text[end:]
-    # An empty section: put its mapping after the colon.
-    return f"{text[:begin]}{' ' if begin == end else ''}{{{_flow(keys, value)}}}{text[end:]}"
+    return text[:begin] + (" " if begin == end else "") + _flow(value) + text[end:]
 
 
-def _flow(keys: list[str], value: Any) -> str:
-    text = _shown(value)
-    for key in reversed(keys[1:]):
-        text = f"{{{key}: {text}}}"
-    return f"{keys[0]}: {text}"
+def _nested(keys: list[str], value: Any) -> Any:
+    for key in reversed(keys):
+        value = {key: value}
+    return value
 
 
-def _shown(value: Any) -> str:
+def _lines(keys: list[str], value: Any) -> str:
+    return yaml.safe_dump(_nested(keys, value), allow_unicode=True)
+
+
+def _flow(value: Any) -> str:
+    """Return a value on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False)

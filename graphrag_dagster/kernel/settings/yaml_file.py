@@ -20,14 +20,12 @@ from graphrag_dagster.kernel.settings.credentials import CREDENTIAL, KEYS_STAND,
 Location = tuple[str | int, ...]
 
 _MOST_BYTES = 500_000
-_MOST_VALUES = 50_000
 _DEEPEST = 20
 _LONGEST_NUMBER = 40
 _LONGEST_SHOWN = 40
 _TAG = "tag:yaml.org,2002:"
 _NUMBERS = {f"{_TAG}int", f"{_TAG}float"}
-_SCALARS = _NUMBERS | {f"{_TAG}{name}" for name in ("null", "bool", "str")}
-_TAGS = _SCALARS | {"!", f"{_TAG}seq", f"{_TAG}map"}
+_SCALARS = _NUMBERS | {f"{_TAG}null", f"{_TAG}bool"}
 _RESOLVER = yaml.resolver.Resolver()
 _CONSTRUCTOR = yaml.constructor.SafeConstructor()
 # libyaml if PyYAML was built with it: ten times as fast.
@@ -43,43 +41,38 @@ class YamlValues:
 
 
 def parse_bytes(path: Path, data: bytes) -> YamlValues:
-    """Parse the bytes of a file.
-
-    Raises:
-        SettingsError: it is not valid YAML; names file and line.
-    """
-    try:
-        return parse_yaml(_decoded(data))
-    except SettingsError as error:
-        raise SettingsError(f"{path} {error}") from None
-
-
-def parse_yaml(text: str) -> YamlValues:
-    """Parse a YAML text.
+    """Parse the bytes of a file, in UTF-8, or in UTF-16 with a byte order mark.
 
     Numbers, texts, true, false, null, lists and mappings are read; a date is a text. Rejected are aliases (a
-    short file can expand to gigabytes), other tags, keys that are not text, duplicate keys, several
-    documents, infinite numbers and control characters.
+    short file can expand to gigabytes), tags, keys that are not text, duplicate keys, several documents,
+    infinite numbers and control characters.
 
     Raises:
-        SettingsError: what is wrong and in which line; the message continues a sentence that starts with
-            the file.
+        SettingsError: what is wrong; names file and line.
     """
     try:
-        return _Composer(text).compose()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        # Newer PyYAML versions have a limit of their own, which is reached first when libyaml parses ahead.
-        if "nesting depth" in str(error.problem):
-            raise SettingsError(f"is nested more than {_DEEPEST} levels deep{where}") from None
-        raise SettingsError(f"is not valid YAML: {error.problem or error.context}{where}") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise SettingsError(f"is not valid YAML: it contains an invalid character (line {line})") from None
+        return _Composer(data).compose()
+    except SettingsError as error:
+        raise SettingsError(f"{path} {error}") from None
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{path} {_syntax_message(error, data)}") from None
     # Escapes of invalid characters, if PyYAML has no libyaml.
-    except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise SettingsError(f"is not valid YAML: {shorten(str(error), 200)}") from None
+    except (ValueError, OverflowError) as error:
+        raise SettingsError(f"{path} is not valid YAML: {shorten(str(error), 200)}") from None
+
+
+def _syntax_message(error: yaml.YAMLError, data: bytes) -> str:
+    if isinstance(error, yaml.reader.ReaderError):
+        line = data.count(b"\n", 0, error.position) + 1
+        return f"is not valid YAML: it contains an invalid character (line {line})"
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return f"is not valid YAML: {shorten(str(error), 200)}"
+    mark = error.problem_mark or error.context_mark
+    where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+    # Newer PyYAML versions have a limit of their own, which is reached first when libyaml parses ahead.
+    if "nesting depth" in str(error.problem):
+        return f"is nested more than {_DEEPEST} levels deep{where}"
+    return f"is not valid YAML: {error.problem or error.context}{where}"
 
 
 def read_bytes(path: Path) -> bytes | None:
@@ -108,22 +101,12 @@ def read_bytes(path: Path) -> bytes | None:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _decoded(data: bytes) -> str:
-    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    try:
-        return data.decode("utf-16" if utf16 else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        name = "UTF-16" if utf16 else "UTF-8"
-        raise SettingsError(f"is not valid YAML: it is not {name} text (byte {error.start})") from None
-
-
 class _Composer:
     """Builds values from the events of a parser, which reads one line at a time."""
 
-    def __init__(self, text: str) -> None:
-        self._events: Iterator[Any] = iter(yaml.parse(text, Loader=_PARSER))
+    def __init__(self, data: bytes) -> None:
+        self._events: Iterator[Any] = iter(yaml.parse(data, Loader=_PARSER))
         self._lines: dict[Location, int] = {}
-        self._values = 0
 
     def compose(self) -> YamlValues:
         content, documents = None, 0
@@ -137,16 +120,13 @@ class _Composer:
         return YamlValues(content, self._lines)
 
     def _value(self, event: Any, location: Location) -> object:
-        self._values += 1
-        if self._values > _MOST_VALUES:
-            raise _yaml_error(event, f"more than {_MOST_VALUES:,} values")
         if len(location) > _DEEPEST:
             raise _yaml_error(event, f"nested more than {_DEEPEST} levels deep")
         if isinstance(event, yaml.AliasEvent):
             raise _yaml_error(
                 event, f"*{_short(event.anchor)} is an alias, which is not allowed; write the value out"
             )
-        if event.tag is not None and event.tag not in _TAGS:
+        if event.tag is not None:
             raise _yaml_error(event, f"the tag {_short(event.tag)} is not supported; remove it")
         self._lines[location] = event.start_mark.line + 1
         if isinstance(event, yaml.MappingStartEvent):
@@ -177,13 +157,10 @@ class _Composer:
 
 
 def _key(event: Any) -> str:
-    if isinstance(event, yaml.AliasEvent):
-        raise _yaml_error(
-            event, f"*{_short(event.anchor)} is an alias, which is not allowed; write the value out"
-        )
-    value = _scalar(event) if isinstance(event, yaml.ScalarEvent) else None
+    is_scalar = isinstance(event, yaml.ScalarEvent)
+    value = _scalar(event) if is_scalar else None
     if not isinstance(value, str):
-        shown = _short(event.value) if isinstance(event, yaml.ScalarEvent) else "a list or mapping"
+        shown = _short(event.value) if is_scalar else "a list or mapping"
         raise _yaml_error(event, f"the key {shown} is not text; put it in quotes if it is intended")
     return value
 
@@ -192,9 +169,7 @@ def _scalar(event: Any) -> object:
     text: str = event.value
     if any(unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\t" for character in text):
         raise _yaml_error(event, "a text contains a control character")
-    tag = event.tag
-    if tag is None:
-        tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)  # type: ignore[no-untyped-call]
+    tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)  # type: ignore[no-untyped-call]
     # Dates, and times such as 12:30 (base-60 numbers in YAML 1.1), stay texts.
     if tag not in _SCALARS or (tag in _NUMBERS and ":" in text):
         return text
@@ -202,8 +177,9 @@ def _scalar(event: Any) -> object:
         raise _yaml_error(event, f"the number {_short(text)} is too long")
     try:
         value = _CONSTRUCTOR.yaml_constructors[tag](_CONSTRUCTOR, yaml.ScalarNode(tag, text))
-    except (ValueError, KeyError):
-        raise _yaml_error(event, f"the value tagged !!{tag.removeprefix(_TAG)} is not valid") from None
+    except ValueError:
+        # Such as 0x_, which only looks like a number.
+        return text
     if isinstance(value, float) and not math.isfinite(value):
         raise _yaml_error(event, f"{_short(text)} is not a finite number")
     return value

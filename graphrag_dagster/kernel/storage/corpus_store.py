@@ -24,7 +24,7 @@ def ignored(settings: CorpusSettings) -> list[str]:
     """Return glob patterns of files that are not documents: those the settings ignore, and input of
     sections.
     """
-    inputs = [name for section in settings.sections() for name in section.own_files()]
+    inputs = [name for section in settings.sections().values() for name in section.own_files()]
     return [*settings.files.ignore, *map(glob.escape, inputs)]
 
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock, Timer
-from time import monotonic
 from typing import Any
 
 import duckdb
@@ -147,20 +146,12 @@ _SPARE = "32MB"
 _LINGERS = 0.25
 
 
-#: Prepares a file before its first use, once while it stays open.
-Preparing = Callable[[duckdb.DuckDBPyConnection], object]
-
-
 @dataclass(frozen=True, slots=True)
 class Opened:
     """An open file: a connection with it as the current database, and a function that closes both."""
 
     connection: duckdb.DuckDBPyConnection
     close: Callable[[], object]
-
-
-def _leave_unchanged(_: duckdb.DuckDBPyConnection) -> None:
-    """Skip preparation."""
 
 
 def writing_instance(config: dict[str, Any], file: Path | None = None) -> duckdb.DuckDBPyConnection:
@@ -174,26 +165,18 @@ def writing_instance(config: dict[str, Any], file: Path | None = None) -> duckdb
     return connection
 
 
-def open_alone(
-    file: Path, *, read_only: bool, config: dict[str, Any], prepare: Preparing = _leave_unchanged
-) -> Opened:
+def open_alone(file: Path, *, read_only: bool, config: dict[str, Any]) -> Opened:
     """Open a file in a separate instance with its own configuration.
 
     Raises:
         duckdb.Error: it cannot be opened.
-        Exception: any error of ``prepare``; the file is then closed.
     """
-    _cache.let_go(file)
+    _cache.release(file)
     if read_only:
         connection = duckdb.connect(str(file), read_only=True, config={**CONFIG, **config})
     else:
         new_file_config = {} if file.exists() else {"storage_compatibility_version": _STORAGE}
         connection = writing_instance({**new_file_config, **config}, file)
-    try:
-        prepare(connection)
-    except BaseException:
-        connection.close()
-        raise
     return Opened(connection, connection.close)
 
 
@@ -208,29 +191,17 @@ def identity(file: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def changed_at(file: Path) -> int | None:
-    """Return the time in ns of the last change to a file or its replacement; None if it does not exist."""
-    try:
-        return file.stat().st_ctime_ns
-    except FileNotFoundError:
-        return None
-
-
-def open_shared(file: Path, *, read_only: bool, prepare: Preparing = _leave_unchanged) -> Opened:
+def open_shared(file: Path, *, read_only: bool) -> Opened:
     """Open a file. As long as this process opens no other file, all openings share an instance.
 
     Args:
         file: the file.
         read_only: whether to open it for reading only.
-        prepare: called once while the file stays open, when no other process can write to it any more.
 
     Raises:
         duckdb.Error: it cannot be opened, for instance for writing while it is open for reading.
-        Exception: any error of ``prepare``; the file is then closed.
     """
-    return _cache.open(file, read_only=read_only, prepare=prepare) or open_alone(
-        file, read_only=read_only, config={}, prepare=prepare
-    )
+    return _cache.open(file, read_only=read_only) or open_alone(file, read_only=read_only, config={})
 
 
 @contextmanager
@@ -245,7 +216,7 @@ def keep_open() -> Iterator[None]:
         yield
     finally:
         cache.lingering -= 1
-        cache.let_go()
+        cache.release()
 
 
 def free_memory(file: Path) -> None:
@@ -262,7 +233,7 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, rea
     Raises:
         duckdb.Error: it cannot be opened.
     """
-    _cache.let_go(file)
+    _cache.release(file)
     connection.execute(_attaching(file, alias, read_only=read_only))
 
 
@@ -285,7 +256,7 @@ class _Instance:
         self.file = file
         self.users = 0
 
-    def attach(self, *, read_only: bool, prepare: Preparing) -> duckdb.DuckDBPyConnection:
+    def attach(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         # The attached file can be used if it is still the one of this name and open in the right mode.
         serves = self._attached == identity(self.file) and (read_only or not self._read_only)
         if self._attached and not self.users and not serves:
@@ -295,21 +266,11 @@ class _Instance:
             before = identity(self.file)
             self._connection.execute(_attaching(self.file, _ALIAS, read_only=read_only))
             self._attached, self._read_only = before or identity(self.file), read_only
-            try:
-                with self._cursor() as connection:
-                    prepare(connection)
-            except BaseException:
-                self.detach()
-                raise
         elif self._read_only and not read_only:
             raise duckdb.ConnectionException(OPEN_OTHERWISE)
-        connection = self._cursor()
-        self.users += 1
-        return connection
-
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
         connection = self._connection.cursor()
         connection.execute(f"use {_ALIAS}")
+        self.users += 1
         return connection
 
     def leave(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -339,12 +300,11 @@ class _InstanceCache:
     def __init__(self) -> None:
         self._lock = RLock()
         self._instance: _Instance | None = None
-        self._alarm: Timer | None = None
-        self._stays_until = 0.0
+        self._timer: Timer | None = None
         #: Number of active :func:`keep_open` blocks.
         self.lingering = 0
 
-    def open(self, file: Path, *, read_only: bool, prepare: Preparing) -> Opened | None:
+    def open(self, file: Path, *, read_only: bool) -> Opened | None:
         """Open a file; None while the instance is in use for another."""
         with self._lock:
             instance = self._instance
@@ -354,7 +314,7 @@ class _InstanceCache:
                 self._drop(instance)
                 instance = self._instance = _Instance(file)
             try:
-                connection = instance.attach(read_only=read_only, prepare=prepare)
+                connection = instance.attach(read_only=read_only)
             except duckdb.Error:
                 if not instance.users:
                     self._drop(instance)
@@ -368,7 +328,7 @@ class _InstanceCache:
             if instance is not None and instance.file == file and instance.users == 1:
                 instance.free()
 
-    def let_go(self, file: Path | None = None) -> None:
+    def release(self, file: Path | None = None) -> None:
         """Detach a file, default any, that is unused."""
         with self._lock:
             instance = self._instance
@@ -382,26 +342,14 @@ class _InstanceCache:
             except duckdb.Error:
                 # After some errors an instance is unusable.
                 self._drop(instance)
+            if self._timer:
+                self._timer.cancel()
             if not instance.users and self.lingering:
-                self._stays_until = monotonic() + _LINGERS
-                # One timer for many closings: starting a thread takes longer than reopening a lingering file.
-                if self._alarm is None:
-                    self._set_alarm(_LINGERS)
+                self._timer = Timer(_LINGERS, self.release)
+                self._timer.daemon = True
+                self._timer.start()
             elif not instance.users:
                 self._detach(instance)
-
-    def _set_alarm(self, seconds: float) -> None:
-        self._alarm = Timer(seconds, self._ring)
-        self._alarm.daemon = True
-        self._alarm.start()
-
-    def _ring(self) -> None:
-        with self._lock:
-            self._alarm = None
-            if (more := self._stays_until - monotonic()) > 0:
-                self._set_alarm(more)
-            else:
-                self.let_go()
 
     def _detach(self, instance: _Instance) -> None:
         try:

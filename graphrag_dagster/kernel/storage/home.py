@@ -11,7 +11,6 @@ CORPORA = "GRAPHRAG_DAGSTER_CORPORA"
 WAREHOUSE = "GRAPHRAG_DAGSTER_WAREHOUSE"
 CACHE = "GRAPHRAG_DAGSTER_CACHE"
 PUBLISHED = "GRAPHRAG_DAGSTER_PUBLISHED"
-STAGING = "GRAPHRAG_DAGSTER_STAGING"
 EXPLORER = "GRAPHRAG_DAGSTER_EXPLORER"
 RESEARCH = "GRAPHRAG_DAGSTER_RESEARCH"
 PREVIEWS = "GRAPHRAG_DAGSTER_PREVIEWS"
@@ -83,13 +82,6 @@ def published_url() -> str:
     ``s3://bucket/prefix`` or ``file:///folder``; else nowhere.
     """
     return os.environ.get(PUBLISHED) or ""
-
-
-def staging_url() -> str:
-    """Where shards hand over what they have made: ``$GRAPHRAG_DAGSTER_STAGING``, such as
-    ``s3://bucket/prefix`` or ``file:///folder``; else in a folder beside the warehouse.
-    """
-    return (os.environ.get(STAGING) or "").rstrip("/")
 
 
 def explorer_url() -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
@@ -27,15 +26,10 @@ if TYPE_CHECKING:
 
 #: Files up to this size are uploaded in one request, and only where they are missing; larger ones in parts.
 _ONE_REQUEST_BYTES = _PART_BYTES = 16 * 2**20
-_RETRIES, _SECONDS = 3, 120
-#: Of readers that have a copy.
-_FEW_RETRIES, _FEW_SECONDS = 1, 5
-_ALLOWED = "permission to get, put, list and delete objects there"
+#: Of one request.
+_RETRIES, _SECONDS = 3, 60
+#: Why a server refuses a request, in its answer.
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
-#: By itself: the name of an object is of hexadecimal digits.
-_FORBIDDEN = re.compile(r"\b403\b")
-#: Where credentials come from on a machine in the cloud if the environment has none.
-_METADATA_HOST = "169.254.169.254"
 
 
 class ChangedError(Exception):
@@ -47,36 +41,25 @@ class UnchangedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredObject:
-    """An object below a folder: its path there, size in bytes, and when it was written."""
-
-    path: str
-    size: int
-    written: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class ObjectFolder:
     """A folder of an object store.
 
     Attributes:
         url: ``s3://bucket/prefix`` or ``file:///folder``, without a slash at the end. Credentials come from
             the environment, as of every AWS client.
-        variable: the environment variable that it comes from, for messages.
     """
 
     url: str
-    variable: str = PUBLISHED
 
     def __post_init__(self) -> None:
-        wanted = f"{self.variable} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
+        wanted = f"{PUBLISHED} is {self.url!r}; it must be s3://bucket/prefix or file:///folder"
         try:
             parts = urlsplit(self.url)
         except ValueError:
             raise SettingsError(wanted) from None
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise SettingsError(
-                f"{self.variable} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID "
+                f"{PUBLISHED} has a user, a query or a fragment; credentials belong in AWS_ACCESS_KEY_ID "
                 "and AWS_SECRET_ACCESS_KEY, and the rest of the URL is s3://bucket/prefix"
             )
         if not (parts.scheme == "s3" and parts.netloc) and not (
@@ -88,13 +71,12 @@ class ObjectFolder:
         """Return the URL of an object."""
         return f"{self.url}/{quote(path)}"
 
-    def get(self, path: str, unless: str | None = None, *, patient: bool = True) -> tuple[bytes, str] | None:
+    def get(self, path: str, unless: str | None = None) -> tuple[bytes, str] | None:
         """Return an object and its ETag; None if there is none.
 
         Args:
             path: of the object.
             unless: an ETag; the object is only returned if it has another.
-            patient: whether to wait for a slow store.
 
         Raises:
             UnchangedError: it has that ETag.
@@ -104,9 +86,7 @@ class ObjectFolder:
             import obstore
 
             try:
-                found = obstore.get(
-                    self._store(patient=patient), path, options={"if_none_match": unless} if unless else {}
-                )
+                found = obstore.get(self._store(), path, options={"if_none_match": unless} if unless else {})
             except FileNotFoundError as error:
                 if "NoSuchBucket" in str(error):
                     raise
@@ -135,21 +115,21 @@ class ObjectFolder:
                 return False
             return True
 
-    def put(self, path: str, content: bytes) -> None:
-        """Write an object."""
+    def put(self, path: str, content: bytes) -> str:
+        """Write an object, and return its ETag."""
         with self._errors():
             import obstore
 
-            obstore.put(self._store(), path, content)
+            return str(obstore.put(self._store(), path, content)["e_tag"])
 
     def upload(self, path: str, file: Path, before: str | None = None) -> str:
-        """Upload a file unless the object is there, and return its ETag; nobody sees a part of it.
+        """Upload a file unless it is there already, and return the object's ETag; nobody sees a part of it.
 
         Args:
             path: of the object.
-            file: what it is to be.
-            before: the ETag that it got when it was uploaded, by which one that was spoilt since is told;
-                None where any object of the size will do.
+            file: the file.
+            before: the ETag that it had when it was uploaded, so that one that was changed since is written
+                again; None where any object of the file's size will do.
         """
         with self._errors():
             import obstore
@@ -192,13 +172,12 @@ class ObjectFolder:
             except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
                 raise ChangedError from None
 
-    def list(self, folder: str = "") -> list[StoredObject]:
-        """Return the objects of a folder below, and of those in it."""
+    def list(self, folder: str = "") -> dict[str, int]:
+        """Return the sizes in bytes of the objects of a folder below, and of those in it, by path."""
         with self._errors():
             import obstore
 
-            found = obstore.list(self._store(), folder or None).collect()
-            return [StoredObject(one["path"], one["size"], one["last_modified"]) for one in found]
+            return {one["path"]: one["size"] for one in obstore.list(self._store(), folder or None).collect()}
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete objects; one that is gone already is no error."""
@@ -206,33 +185,22 @@ class ObjectFolder:
             import obstore
 
             for path in paths:
-                try:
+                with suppress(FileNotFoundError):
                     obstore.delete(self._store(), path)
-                except FileNotFoundError as error:
-                    if "NoSuchBucket" in str(error):
-                        raise
 
-    def delete_unfinished(self, folder: str, written: re.Pattern[str], age: timedelta) -> None:
+    def delete_unfinished(self, folder: str, written: re.Pattern[str]) -> None:
         """Delete the parts of killed uploads in a mounted folder; a bucket does so by a lifecycle rule.
 
         Args:
             folder: they are in.
             written: matches the names of the objects that are uploaded there.
-            age: since they were last written to.
         """
         if self.local is not None:
             with self._errors():
                 for leftover in (self.local / folder).glob("*#*"):
                     name, _, number = leftover.name.rpartition("#")
-                    if not (written.fullmatch(name) and number.isdigit()):
-                        continue
-                    if time.time() - leftover.stat().st_mtime >= age.total_seconds():
+                    if written.fullmatch(name) and number.isdigit():
                         leftover.unlink(missing_ok=True)
-
-    @property
-    def location(self) -> PurePath:
-        """Where it is, comparable with others: the whole path of a local folder, else the URL."""
-        return PurePath(self.url) if self.local is None else self.local.resolve()
 
     @property
     def local(self) -> Path | None:
@@ -240,10 +208,10 @@ class ObjectFolder:
         parts = urlsplit(self.url)
         return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 
-    def _store(self, *, patient: bool = True) -> ObjectStore:
+    def _store(self) -> ObjectStore:
         # A server may be started before its credentials change, and tests have several stores.
         environment = hash(frozenset(item for item in os.environ.items() if item[0].startswith("AWS_")))
-        return _store(self.url, patient, environment)
+        return _store(self.url, environment)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -252,7 +220,7 @@ class ObjectFolder:
             import obstore
         except ImportError:
             raise SettingsError(
-                f"{self.variable} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
+                f"{PUBLISHED} is {self.url}, which needs the extra s3: pip install 'graphrag-dagster[s3]'"
             ) from None
         try:
             yield
@@ -263,49 +231,33 @@ class ObjectFolder:
             raise ObjectStoreError(f"{self.url} {self._reason(error)}") from None
 
     def _reason(self, error: Exception) -> str:
-        text = str(error)
-        named = _CODE.search(text)
-        code = named[1] if named else ""
         if self.local is not None:
             known = error.strerror if isinstance(error, OSError) and error.strerror else ""
             why = known or ("does not exist" if not self.local.is_dir() else "cannot be read or written")
             return f"cannot be used ({why}); create or mount the folder, and check its permissions"
-        if code == "NoSuchBucket":
-            return f"cannot be used: there is no such bucket; create it, or correct {self.variable}"
-        if _METADATA_HOST in text:
-            return "cannot be used: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        denied = type(error).__name__ in {"PermissionDeniedError", "UnauthenticatedError"}
-        if denied or _FORBIDDEN.search(text[:400]):
+        keys = "AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        if code := _CODE.search(str(error)):
             return (
-                f"denies access{f' ({code})' if code else ''}; check AWS_ACCESS_KEY_ID, "
-                f"AWS_SECRET_ACCESS_KEY and AWS_REGION, and that they have {_ALLOWED}"
+                f"cannot be used ({code[1]}); check that the bucket exists, {keys}, and that they have "
+                "permission to get, put, list and delete objects there"
             )
         at = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         where = f" at {urlsplit(at).hostname}" if at else ""
         return (
-            f"does not answer{where}{f' ({code})' if code else ''}; check the network, AWS_ENDPOINT_URL and "
-            "AWS_REGION, and try again"
+            f"does not answer{where}, or refuses; check the network, AWS_ENDPOINT_URL, {keys}, and try again"
         )
 
 
 @lru_cache(maxsize=8)
-def _store(url: str, patient: bool, _environment: int) -> ObjectStore:
+def _store(url: str, _environment: int) -> ObjectStore:
     from obstore.store import LocalStore, S3Store
 
     if url.startswith("file:"):
         return LocalStore.from_url(url)
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    seconds = timedelta(seconds=_SECONDS if patient else _FEW_SECONDS)
+    seconds = timedelta(seconds=_SECONDS)
     options: ClientConfig = {"connect_timeout": timedelta(seconds=3), "timeout": seconds}
     if endpoint.startswith("http://"):
         options["allow_http"] = True
-    retrying: RetryConfig = {
-        "max_retries": _RETRIES if patient else _FEW_RETRIES,
-        "backoff": {
-            "init_backoff": timedelta(milliseconds=200),
-            "max_backoff": timedelta(seconds=2),
-            "base": 2,
-        },
-        "retry_timeout": seconds,
-    }
+    retrying: RetryConfig = {"max_retries": _RETRIES, "retry_timeout": seconds}
     return S3Store.from_url(url, client_options=options, retry_config=retrying)

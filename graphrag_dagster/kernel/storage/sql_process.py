@@ -63,24 +63,20 @@ def _run_query(request: dict[str, Any]) -> Iterator[Any]:
     if request["tables"] is not None and (foreign := _foreign_tables(connection, request)):
         _send("query", f"Only these tables can be read: {', '.join(request['tables'])}; not {foreign}")
         return
-    relation: Any = connection.sql(_without_end(request["query"]), params=request["parameters"])
-    if relation is None:
+    query, parameters = _without_end(request["query"]), request["parameters"]
+    rows: Any = connection.sql(query, params=parameters)
+    if rows is None:
         _send("refused", "")
         return
-    kinds = [str(kind.id) for kind in relation.types]
+    kinds = [str(kind.id) for kind in rows.types]
     numeric = [kind in _NUMBERS or kind == "decimal" for kind in kinds]
-    yield [relation.columns, numeric, [kind in _NESTED for kind in kinds]]
-    shown = ", ".join(
-        _column(position, kind, request["characters"]) for position, kind in enumerate(kinds, 1)
-    )
-    rows: Any
-    if statements[0].type == duckdb.StatementType.EXPLAIN:
-        rows = connection.execute(statements[0])
-    elif request["parameters"]:
-        rows = relation.project(shown)
-    else:
-        # Executed as SQL again, the result is streamed instead of materialised.
-        rows = connection.execute(relation.project(shown).sql_query())
+    yield [rows.columns, numeric, [kind in _NESTED for kind in kinds]]
+    if statements[0].type != duckdb.StatementType.EXPLAIN:
+        shown = ", ".join(
+            _column(position, kind, request["characters"]) for position, kind in enumerate(kinds, 1)
+        )
+        # Executed as SQL, the result is streamed instead of materialised.
+        rows = connection.execute(f"select {shown} from ({query}\n)", parameters)
     remaining = request["rows"]
     while remaining != 0 and (batch := rows.fetchmany(_ROWS if remaining is None else min(_ROWS, remaining))):
         yield from batch

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from threading import Semaphore, Timer
+from threading import Event, Semaphore, Timer
 from typing import IO, Any, cast
 
 import duckdb
@@ -18,10 +18,10 @@ import polars as pl
 
 from graphrag_dagster.errors import QueryError, QuestionError
 from graphrag_dagster.kernel.common.printable import make_unique
-from graphrag_dagster.kernel.storage.duckdb_access import first_row, is_damage, missing_column, missing_table
+from graphrag_dagster.kernel.storage.duckdb_access import is_damage, missing_column, missing_table
 from graphrag_dagster.kernel.storage.published import Published, reading
 from graphrag_dagster.kernel.storage.queries import Query, QueryRows
-from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, command_making
+from graphrag_dagster.kernel.storage.warehouse import Warehouse, command_making
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Column, EngineNames, Table
 
@@ -45,8 +45,14 @@ class QueryLimits:
 _places = Semaphore(max(2, os.cpu_count() or 1))
 
 
-class GuardedProcess:
-    """A program that answers one JSON request with lines of JSON, as a context manager.
+@contextmanager
+def guarded_process(
+    program: Path,
+    request: Mapping[str, Any],
+    limits: QueryLimits,
+    failed: Callable[[dict[str, str]], Exception],
+) -> Iterator[Iterator[list[Any]]]:
+    """Run a program that answers one JSON request with lines of JSON; the lines are read inside the block.
 
     As many run at a time as there are processors, two at least; what waits for its turn is not late.
 
@@ -56,109 +62,66 @@ class GuardedProcess:
         limits: the process is killed at these.
         failed: creates the error for a mapping that the program writes instead of a list; called for all
             errors but exceeded limits.
+
+    Raises:
+        Exception: an error created by ``failed``.
+        QuestionError: it reached a limit.
     """
+    limited = {**request, "seconds": limits.seconds, "megabytes": limits.megabytes}
+    # -P: the current folder may contain modules of any name.
+    command = [sys.executable, "-P", str(program)]
+    pipe, nowhere, late = subprocess.PIPE, subprocess.DEVNULL, Event()
+    with (
+        _places,
+        subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=nowhere, text=True, encoding="ascii"
+        ) as process,
+    ):
 
-    def __init__(
-        self,
-        program: Path,
-        request: Mapping[str, Any],
-        limits: QueryLimits,
-        failed: Callable[[dict[str, str]], Exception],
-    ) -> None:
-        self._program = program
-        self._request = {**request, "seconds": limits.seconds, "megabytes": limits.megabytes}
-        self._limits = limits
-        self._failed = failed
-        self._late = False
+        def stop() -> None:
+            late.set()
+            process.kill()
 
-    def __enter__(self) -> "GuardedProcess":
-        _places.acquire()
+        timer = Timer(limits.seconds, stop)
+        timer.daemon = True
+        timer.start()
         try:
-            # -P: the current folder may contain modules of any name.
-            self._process: subprocess.Popen[str] = subprocess.Popen(
-                [sys.executable, "-P", str(self._program)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                encoding="ascii",
-            )
-        except BaseException:
-            _places.release()
-            raise
-        self._here = cast("IO[str]", self._process.stdin)
-        self._there = cast("IO[str]", self._process.stdout)
-        self._timer = Timer(self._limits.seconds, self._stop)
-        self._timer.daemon = True
-        self._timer.start()
-        return self
+            # Why it reads no more, its exit tells.
+            with suppress(OSError), cast("IO[str]", process.stdin) as stdin:
+                stdin.write(json.dumps(limited))
+            yield _lines(process, limits, late, failed)
+        finally:
+            timer.cancel()
+            process.kill()
 
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._process.kill()
-        for stream in (self._here, self._there):
-            with suppress(OSError):
-                stream.close()
-        self._process.wait()
-        _places.release()
 
-    def start(self) -> Any:
-        """Send the request, and return the first line of the response.
+def _lines(
+    process: subprocess.Popen[str],
+    limits: QueryLimits,
+    late: Event,
+    failed: Callable[[dict[str, str]], Exception],
+) -> Iterator[list[Any]]:
+    for line in cast("IO[str]", process.stdout):
+        # Otherwise it was killed while it wrote.
+        if line.endswith("\n"):
+            response = json.loads(line)
+            if isinstance(response, list):
+                yield response
+            elif response["error"] in {"memory", "late"}:
+                raise _limit_error(limits, late=response["error"] == "late")
+            else:
+                raise failed(response)
+    if process.wait() != 0:
+        raise _limit_error(limits, late=late.is_set())
 
-        Raises:
-            Exception: an error created by ``failed``.
-            QuestionError: it reached a limit.
-        """
-        try:
-            self._here.write(json.dumps(self._request))
-            self._here.close()
-        except OSError:
-            raise self._exit_error() from None
-        first = self._line()
-        if first is None:
-            raise self._exit_error()
-        return first
 
-    def rows(self) -> Iterator[list[Any]]:
-        """Yield the other lines of the response; raises like :meth:`start`."""
-        while (row := self._line()) is not None:
-            yield row
-        if self._process.wait() != 0:
-            raise self._exit_error()
-
-    def _line(self) -> Any:
-        line = self._there.readline()
-        if not line.endswith("\n"):
-            return None
-        response = json.loads(line)
-        if isinstance(response, dict):
-            raise self._stop_error(response)
-        return response
-
-    def _stop_error(self, problem: dict[str, str]) -> Exception:
-        if problem["error"] == "memory":
-            return self._size_error()
-        return self._timeout_error() if problem["error"] == "late" else self._failed(problem)
-
-    def _stop(self) -> None:
-        self._late = True
-        self._process.kill()
-
-    def _exit_error(self) -> QuestionError:
-        self._process.wait()
-        return self._timeout_error() if self._late else self._size_error()
-
-    def _timeout_error(self) -> QuestionError:
-        return QuestionError(
-            f"the query took more than {self._limits.seconds:g} s and was stopped; ask for less"
-            + (", or raise the limit with --seconds" if self._limits.raisable else "")
-        )
-
-    def _size_error(self) -> QuestionError:
-        return QuestionError(
-            f"the query needs more than {self._limits.megabytes:,} MB of memory and was stopped; ask for less"
-            + (", or raise the limit with --memory-mb" if self._limits.raisable else "")
-        )
+def _limit_error(limits: QueryLimits, *, late: bool) -> QuestionError:
+    if late:
+        problem, option = f"took more than {limits.seconds:g} s", "--seconds"
+    else:
+        problem, option = f"needs more than {limits.megabytes:,} MB of memory", "--memory-mb"
+    raising = f", or raise the limit with {option}" if limits.raisable else ""
+    return QuestionError(f"the query {problem} and was stopped; ask for less{raising}")
 
 
 _PROGRAM = Path(__file__).with_name("sql_process.py")
@@ -186,74 +149,36 @@ def run_query(
     warehouse: Warehouse,
     corpus: str,
     query: str,
-    limits: QueryLimits | None = None,
+    limits: QueryLimits,
     *,
-    most_rows: int | None = None,
-    most_characters: int | None = None,
-) -> Iterator[ResultRows]:
-    """Run one read-only statement over a corpus's current snapshot.
-
-    Args:
-        warehouse: the warehouse.
-        corpus: the corpus.
-        query: the statement.
-        limits: limits of the query; default: those of :class:`QueryLimits`.
-        most_rows: row limit.
-        most_characters: length limit of texts, lists and mappings, which are cut.
-
-    Raises:
-        QuestionError: it is not a single read-only statement, DuckDB rejects it, or it reaches a limit.
-        WarehouseError: the corpus has not been indexed.
-        DamagedError: data it reads is damaged.
-    """
-    with reading(warehouse, corpus) as (reader, _):
-        result = run_file_query(
-            file_of(reader), query, limits, most_rows=most_rows, most_characters=most_characters
-        )
-        with result as rows:
-            yield rows
-
-
-def file_of(reader: Reader) -> str:
-    """Return the path of a reader's file."""
-    row = first_row(
-        reader.connection.execute(
-            "select path from duckdb_databases() where database_name = current_database()"
-        )
-    )
-    return str(row[0]) if row else ""
-
-
-@contextmanager
-def run_file_query(
-    file: str,
-    query: str,
-    limits: QueryLimits | None = None,
-    *,
+    snapshot: Published | None = None,
     parameters: Mapping[str, Any] | None = None,
     tables: Collection[str] | None = None,
     most_rows: int | None = None,
     most_characters: int | None = None,
 ) -> Iterator[ResultRows]:
-    """Run one read-only statement over a DuckDB file; see :func:`run_query`.
+    """Run one read-only statement over a snapshot of a corpus.
 
     Args:
-        file: path of the file, which may be open elsewhere for reading.
+        warehouse: the warehouse.
+        corpus: the corpus.
         query: the statement.
-        limits: limits of the query; default: those of :class:`QueryLimits`.
+        limits: limits of the query.
+        snapshot: the snapshot; None for the current one.
         parameters: values of its ``$names``.
-        tables: the only tables it may read; None for all.
+        tables: the only tables, as ``schema.table``, that it may read; None for all.
         most_rows: row limit.
         most_characters: length limit of texts, lists and mappings, which are cut.
 
     Raises:
         QuestionError: it is not a single read-only statement, reads other tables, is rejected by DuckDB, or
-            reaches a limit.
+            reaches a limit; or the snapshot has been deleted.
+        WarehouseError: the corpus has not been indexed.
+        DamagedError: data it reads is damaged.
     """
     request = {
-        "file": file,
         "query": query,
-        "parameters": parameters,
+        "parameters": parameters or None,
         "tables": None if tables is None else list(tables),
         "rows": most_rows,
         "characters": most_characters,
@@ -262,10 +187,24 @@ def run_file_query(
     def failed(problem: dict[str, str]) -> Exception:
         return _refusal(problem, query)
 
-    with GuardedProcess(_PROGRAM, request, limits or QueryLimits(), failed) as process:
-        columns, numeric, nested = process.start()
-        rows = ([_value(*cell) for cell in zip(row, nested, strict=True)] for row in process.rows())
+    with (
+        _file(warehouse, corpus, snapshot) as file,
+        guarded_process(_PROGRAM, {**request, "file": str(file)}, limits, failed) as lines,
+    ):
+        columns, numeric, nested = next(lines)
+        rows = ([_value(*cell) for cell in zip(row, nested, strict=True)] for row in lines)
         yield ResultRows(make_unique(columns), numeric, rows)
+
+
+@contextmanager
+def _file(warehouse: Warehouse, corpus: str, snapshot: Published | None) -> Iterator[Path]:
+    with reading(warehouse, corpus) as (_, current):
+        if snapshot is None or (current and current.version == snapshot.version):
+            yield current.file if current else warehouse.file(corpus)
+            return
+    if not snapshot.file.is_file():
+        raise QueryError(f"the opened index of {corpus!r} has been deleted: open the corpus again")
+    yield snapshot.file
 
 
 def _value(value: Any, nested: bool) -> Any:
@@ -338,44 +277,33 @@ class SnapshotQueries:
             QueryError: see the port.
             DamagedError: data it reads is damaged.
         """
-        with self._file() as file:
-            try:
-                query_result = run_file_query(
-                    file,
-                    query.sql,
-                    self._limits,
-                    parameters=query.parameters or None,
-                    tables=tables,
-                    # One more row shows whether there are more.
-                    most_rows=most + 1,
-                    most_characters=_LONGEST_CELL,
-                )
-                with query_result as result:
-                    rows = [_row(result.columns, row) for row in result.rows]
-            except QuestionError as error:
-                raise QueryError(str(error)) from None
+        try:
+            with run_query(
+                self._warehouse,
+                self._corpus,
+                query.sql,
+                self._limits,
+                snapshot=self._snapshot,
+                parameters=query.parameters,
+                tables=tables,
+                # One more row shows whether there are more.
+                most_rows=most + 1,
+                most_characters=_LONGEST_CELL,
+            ) as result:
+                rows = [_row(result.columns, row) for row in result.rows]
+        except QuestionError as error:
+            raise QueryError(str(error)) from None
         return QueryRows(tuple(rows[:most]), len(rows) > most)
 
     def frame(self, query: str, limits: QueryLimits) -> pl.DataFrame:
         """Return all rows of a query, decimals as floats; see :func:`run_query`."""
-        with self._file() as file, run_file_query(file, query, limits) as found:
+        with run_query(self._warehouse, self._corpus, query, limits, snapshot=self._snapshot) as found:
             rows = list(found.rows)
         frame = pl.DataFrame(rows, found.columns, orient="row", infer_schema_length=None, strict=False)
         numbers = [name for name, number in zip(found.columns, found.numeric, strict=True) if number]
         return frame.with_columns(
             pl.col(name).cast(pl.Float64) for name in numbers if frame[name].dtype == pl.String
         )
-
-    @contextmanager
-    def _file(self) -> Iterator[str]:
-        with reading(self._warehouse, self._corpus) as (reader, current):
-            if self._snapshot is None or (current and current.version == self._snapshot.version):
-                yield file_of(reader)
-                return
-        file = Path(self._snapshot.file)
-        if not file.is_file():
-            raise QueryError(f"the opened index of {self._corpus!r} has been deleted: open the corpus again")
-        yield str(file)
 
 
 def _row(columns: Sequence[str], row: Sequence[Any]) -> Mapping[str, Any]:

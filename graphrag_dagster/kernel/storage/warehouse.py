@@ -14,12 +14,11 @@ import duckdb
 import polars as pl
 from pydantic import Field
 
-from graphrag_dagster.errors import CorpusError, DamagedError, HeldError, WarehouseError
+from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed
 from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
-    changed_at,
     damage_errors,
     first_row,
     frame_of,
@@ -32,14 +31,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     open_shared,
 )
 from graphrag_dagster.kernel.storage.file_format import begin_format, check_format
-from graphrag_dagster.kernel.storage.home import (
-    HOME,
-    home,
-    published_url,
-    staging_url,
-    warehouse_template,
-)
-from graphrag_dagster.kernel.storage.staging import Staging, check_staging
+from graphrag_dagster.kernel.storage.home import published_url, warehouse_template
 from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Column, Table
 
 _T = TypeVar("_T")
@@ -134,34 +126,6 @@ class Warehouse(Resource):
             )
         return Path(template.replace("{corpus}", check_name(corpus)))
 
-    def staging(self, corpus: str) -> Staging:
-        """What processes of a running step hand to it; none outlives the step, unless it is killed.
-
-        Raises:
-            CorpusError: the name is invalid.
-            SettingsError: ``$GRAPHRAG_DAGSTER_STAGING`` has no URL of an object store, or that of a place
-                where something else is kept.
-            WarehouseError: the template has no ``{corpus}``.
-        """
-        folder = self.file(corpus).resolve().parent
-        if staging_url():
-            check_staging(self._kept_elsewhere(folder))
-        return Staging.of(corpus, folder / "staging")
-
-    def _kept_elsewhere(self, folder: Path) -> dict[str, str | Path]:
-        # Imported here because it is only needed by those who set the variable.
-        from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-
-        corpora = CorpusStore()
-        places: dict[str, str | Path] = {HOME: home(), "the corpora": corpora.path, "the warehouse": folder}
-        if self.published_url:
-            places["the published snapshots"] = self.published_url
-        for name in corpora.names():
-            # Its folder may not be mounted now.
-            with suppress(CorpusError):
-                places[f"the folder of corpus {name!r}"] = corpora.folder(name)
-        return places
-
     def corpora(self) -> list[str]:
         """Names of the corpora that have a file, sorted."""
         return self.corpora_with(Path(self.path or warehouse_template()).name)
@@ -193,22 +157,18 @@ class Warehouse(Resource):
         """
         file = self._existing_file(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
-
-        def prepare(connection: duckdb.DuckDBPyConnection) -> None:
-            with damage_errors(file, _MEND):
-                (check_format if read_only else begin_format)(connection, file)
-
         opened = self._retry_while_busy(
             file,
             lambda: (
-                open_alone(file, read_only=read_only, config=config, prepare=prepare)
+                open_alone(file, read_only=read_only, config=config)
                 if config
-                else open_shared(file, read_only=read_only, prepare=prepare)
+                else open_shared(file, read_only=read_only)
             ),
             lambda other: other.close(),
         )
         try:
             with damage_errors(file, _MEND):
+                (check_format if read_only else begin_format)(opened.connection, file)
                 yield opened.connection
         finally:
             opened.close()
@@ -363,14 +323,14 @@ class Warehouse(Resource):
     def _retry_while_busy(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
         deadline = time.monotonic() + self.lock_timeout_seconds
         while True:
-            before, changed = identity(file), changed_at(file)
+            before = identity(file)
             try:
                 opened = opening()
             except duckdb.Error as error:
                 late = time.monotonic() >= deadline
                 if not is_busy(error):
                     # The file was replaced while it was opened; try the new one.
-                    if not late and changed != changed_at(file):
+                    if not late and before != identity(file):
                         continue
                     raise DamagedError(
                         f"{file} cannot be opened as a DuckDB file: {str(error).splitlines()[0]}; {_MEND}"

@@ -8,23 +8,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from graphrag_dagster.kernel.tasks.task_ports import Quote, RecordKind
-from graphrag_dagster.kernel.text.citations import Citation
+from graphrag_dagster.kernel.text.citations import LABELS, Citation, kind_of_label
 
 _MARK = re.compile(r"(?P<blank>\s*)\[\s*Data\s*:(?P<inside>[^\[\]]*)\]", re.IGNORECASE)
 _GROUP = re.compile(r"(?P<label>[^;()]*)\((?P<ids>[^()]*)\)")
 _BETWEEN_IDS = re.compile("[,;]")
 _SHOWN = 5
-
-LABELS: Mapping[RecordKind, str] = MappingProxyType(
-    {"entity": "Entities", "relationship": "Relationships", "claim": "Claims", "report": "Reports"}
-)
-_KIND_PREFIXES: Mapping[str, RecordKind] = MappingProxyType(
-    {"entit": "entity", "relation": "relationship", "claim": "claim", "report": "report"}
-)
 
 #: The record ids of the rows of a context by kind, in the order of their numbers.
 RecordIds = Mapping[RecordKind, tuple[str, ...]]
@@ -41,14 +33,14 @@ class ReportCitation(NamedTuple):
 
 def parse_citations(text: str) -> list[ReportCitation]:
     """Return every cited id of a text in order, ignoring ``+more``."""
-    return [citation for mark in _marks(text) for citation in _parse_mark(mark["inside"]).ids]
+    return [citation for mark in _marks(text) for citation in _parse_mark(mark["inside"])[0]]
 
 
 def marked_parts(text: str) -> Iterator[tuple[str, list[ReportCitation]]]:
     """Yield the text before each mark with the ids in the mark, and last the remaining text without ids."""
     end = 0
     for mark in _marks(text):
-        yield text[end : mark.start()], list(_parse_mark(mark["inside"]).ids)
+        yield text[end : mark.start()], list(_parse_mark(mark["inside"])[0])
         end = mark.end()
     yield text[end:], []
 
@@ -65,12 +57,12 @@ def rewrite_citations(text: str, number_of: Callable[[ReportCitation], int | Non
 
     def rewrite_mark(mark: re.Match[str]) -> str:
         numbers: dict[RecordKind, list[int]] = {}
-        inside = _parse_mark(mark["inside"])
-        for citation in inside.ids:
+        cited, more = _parse_mark(mark["inside"])
+        for citation in cited:
             number = number_of(citation)
             if citation.kind and number is not None:
                 numbers.setdefault(citation.kind, []).append(number)
-        remaining = {kind: (ids, kind in inside.more) for kind, ids in numbers.items()}
+        remaining = {kind: (ids, kind in more) for kind, ids in numbers.items()}
         return mark["blank"] + _mark(remaining) if remaining else ""
 
     return _MARK.sub(rewrite_mark, text) if "[" in text else text
@@ -89,7 +81,7 @@ def citation_mark(numbers: Mapping[RecordKind, Sequence[int]]) -> str:
 def _mark(numbers: Mapping[RecordKind, tuple[Sequence[int], bool]]) -> str:
     groups = []
     for kind, label in LABELS.items():
-        if kind in numbers:
+        if kind != "source" and kind in numbers:
             ids, more = numbers[kind]
             items = [*map(str, dict.fromkeys(ids)), *(["+more"] if more else [])]
             groups.append(f"{label} ({', '.join(items)})")
@@ -97,8 +89,9 @@ def _mark(numbers: Mapping[RecordKind, tuple[Sequence[int], bool]]) -> str:
 
 
 def _kind(label: str) -> RecordKind | None:
-    name = label.strip(" ,\n\t").lower()
-    return next((kind for start, kind in _KIND_PREFIXES.items() if name.startswith(start)), None)
+    kind = kind_of_label(label)
+    # A report's context has no text units.
+    return None if kind == "source" else kind
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
@@ -106,16 +99,10 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
     return _MARK.finditer(text) if "[" in text else iter(())
 
 
-class _Inside(NamedTuple):
-    """The parsed content of a mark: the ids in order, and the kinds with ``+more``."""
-
-    ids: tuple[ReportCitation, ...]
-    more: frozenset[RecordKind | None]
-
-
+# Reports often cite the same numbers, and each mark is parsed twice.
 @lru_cache(maxsize=1024)
-def _parse_mark(inside: str) -> _Inside:
-    """Parse a mark. Cached since reports often cite the same numbers and each mark is parsed twice."""
+def _parse_mark(inside: str) -> tuple[tuple[ReportCitation, ...], frozenset[RecordKind | None]]:
+    """Return the ids in a mark in order, and the kinds with ``+more``."""
     ids: list[ReportCitation] = []
     more = set()
     for group in _GROUP.finditer(inside):
@@ -128,7 +115,7 @@ def _parse_mark(inside: str) -> _Inside:
             if written and not written.startswith("+"):
                 number = int(written) if written.isascii() and written.isdigit() else None
                 ids.append(ReportCitation(kind, number, label, written))
-    return _Inside(tuple(ids), frozenset(more))
+    return tuple(ids), frozenset(more)
 
 
 class Reference(NamedTuple):

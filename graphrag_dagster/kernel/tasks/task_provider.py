@@ -11,9 +11,7 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.registry import (
     embedders,
     engines,
-    guard_plugin,
     load_target,
-    plugin_errors,
     require_named,
     rerankers,
 )
@@ -96,9 +94,8 @@ class TaskProvider:
         if not self.settings.switched_on(task):
             return cast("Port", None)
         if factory := engine.does.get(task.name):
-            with plugin_errors("engine", engine.name, f"making its {task.title}"):
-                implementation: Port = load_target(factory)(self)
-            return guard_plugin(implementation, "engine", engine.name)
+            implementation: Port = load_target(factory)(self)
+            return implementation
         if task.model_only:
             return cast("Port", None)
         able = ", ".join(other.name for other in engines().values() if task.name in other.does)
@@ -156,17 +153,13 @@ class TaskProvider:
         """Return the embedder."""
         settings = self.settings.embeddings
         kind = require_named(embedders(), settings.embedder, "embedder")
-        with plugin_errors("embedder", kind.name, "being made"):
-            embedder = load_target(kind.factory)(self)
-        prefixes = settings.prefixes or kind.prefixes
-        return CorpusEmbedder(guard_plugin(embedder, "embedder", kind.name), prefixes)
+        return CorpusEmbedder(load_target(kind.factory)(self), settings.prefixes or kind.prefixes)
 
     def reranker(self) -> Reranker | None:
         """Return the reranker of the first text units found; None to keep their order."""
         kind = require_named(rerankers(), self.settings.search.chosen_reranker, "reranker")
-        with plugin_errors("reranker", kind.name, "being made"):
-            reranker: Reranker | None = load_target(kind.factory)(self)
-        return None if reranker is None else guard_plugin(reranker, "reranker", kind.name)
+        reranker: Reranker | None = load_target(kind.factory)(self)
+        return reranker
 
     def support_judge(self) -> SupportJudge:
         """Return the judge of whether words support a statement.

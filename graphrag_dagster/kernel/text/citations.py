@@ -131,11 +131,12 @@ def _groups(inside: str) -> tuple[_CitationGroup, ...]:
         label = group["label"]
         items = _ONE_NUMBER.findall(group["ids"])
         numbers = tuple(number for item in items if "+" not in item for number in _numbers(item))
-        groups.append(_CitationGroup(_kind(label), label, numbers, "+" in group["ids"]))
+        groups.append(_CitationGroup(kind_of_label(label), label, numbers, "+" in group["ids"]))
     return tuple(groups)
 
 
-def _kind(label: str) -> ContextKind | None:
+def kind_of_label(label: str) -> ContextKind | None:
+    """Return the kind of rows that a label in a citation names, None for an unknown one."""
     return next((kind for start, kind in _KIND_PREFIXES.items() if label.lower().startswith(start)), None)
 
 

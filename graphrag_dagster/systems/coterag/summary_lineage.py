@@ -2,14 +2,20 @@
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.instance_lineage import quotation_step, triple_steps
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep, SystemLineage, units_of
+from graphrag_dagster.kernel.lineage.instance_lineage import triple_steps
+from graphrag_dagster.kernel.lineage.lineage_steps import (
+    LineageRows,
+    LineageStep,
+    RowKind,
+    SystemLineage,
+    quotation_step,
+    units_of,
+)
 
 _TRIPLES = "graph.triples"
 _MEMBERS = "coterag.members"
 _SUMMARIES = "coterag.summaries"
 _QUOTES = "coterag.summary_quotes"
-_SAID = pl.format("{} {} {}", "head", "relation", "tail")
 
 
 def summary_step(rows: LineageRows, community_id: str, most: int | None) -> LineageStep:
@@ -34,8 +40,7 @@ def summary_step(rows: LineageRows, community_id: str, most: int | None) -> Line
         .filter(pl.col("tail_id").is_in(members.implode()))
         .sort(-pl.col("strength"), "triple_id")["triple_id"]
     )
-    shown = inside if most is None else inside.head(most)
-    kept = words if most is None else words[:most]
+    shown, kept = inside[:most], words[:most]
     return LineageStep(
         "summary",
         community_id,
@@ -78,13 +83,7 @@ def affected_summaries(rows: LineageRows, triples: pl.DataFrame, gone: pl.Series
 
 LINEAGE = SystemLineage(
     kind="summary",
-    table=_SUMMARIES,
-    columns={
-        "id": pl.col("community_id"),
-        "number": pl.lit(None, pl.Int32),
-        "label": pl.col("title"),
-        "name": pl.lit(None, pl.String),
-    },
+    rows=RowKind(_SUMMARIES, "community_id", pl.col("title"), numbered=False),
     step=summary_step,
     affected=affected_summaries,
 )

@@ -276,7 +276,7 @@ SYSTEM = System(
             GLINER_REBEL: "graphrag_dagster.systems.graphrag.gliner_rebel",
         }
     ),
-    own_engines=(_GLINER_REBEL,),
+    adds=(_GLINER_REBEL,),
     methods=METHODS,
     sections=MappingProxyType(
         {

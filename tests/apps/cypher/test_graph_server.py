@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_dagster.apps import bolt_client as bolt
+from graphrag_dagster.apps.bolt_client import BoltGraph
+from graphrag_dagster.apps.bolt_client import BoltServer as Address
 from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, QueryError, SettingsError
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
-from graphrag_dagster.kernel.storage import bolt_client as bolt
-from graphrag_dagster.kernel.storage.bolt_client import BoltGraph
-from graphrag_dagster.kernel.storage.bolt_client import BoltServer as Address
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.bolt_server import BoltScript, BoltServer, node, relation
 from support.commands import Run

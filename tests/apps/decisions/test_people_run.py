@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
+from support.lineage import why
 from support.tables_of import EVALUATING, contents
 
 

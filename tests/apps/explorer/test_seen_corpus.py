@@ -11,12 +11,12 @@ from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.apps.explorer.text_search import Place
 from graphrag_dagster.errors import MissingError, QuestionError
-from graphrag_dagster.kernel.lineage.lineage_reader import impact
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.kernel.tasks.report_citations import without_citations
 from graphrag_dagster.kernel.text.evidence import Words
+from support.lineage import impact
 
 
 def rows(table: Table) -> pl.DataFrame:

@@ -142,9 +142,7 @@ def test_a_model_that_reasons_gets_room_and_is_silenced(store: CapabilityStore) 
         assert [one.body["max_tokens"] for one in endpoint.chats] == [64, 1000]
 
 
-@pytest.mark.parametrize(
-    ("script", "said"), [(prose, "no usable JSON"), (lambda _: "", "only empty replies")]
-)
+@pytest.mark.parametrize(("script", "said"), [(prose, "no usable JSON"), (lambda _: "", "an empty reply")])
 def test_a_hopeless_endpoint_is_refused_before_anything_is_spent(
     store: CapabilityStore, script: Callable[..., Any], said: str
 ) -> None:
@@ -210,7 +208,7 @@ def test_all_is_well() -> None:
         by_probe = {one.probe: one for one in findings}
         works = {probe for probe, one in by_probe.items() if one.verdict == "works"}
         assert works == {
-            "reachable", "model", "chat", "hidden reasoning", "json_schema", "output limit",
+            "reachable", "model", "chat", "hidden reasoning", "JSON", "output limit",
             "context length",
         }  # fmt: skip
         assert by_probe["embeddings"].verdict == "skipped"
@@ -221,15 +219,9 @@ def test_all_is_well() -> None:
 @pytest.mark.parametrize(
     ("server", "verdicts"),
     [
-        (
-            {"unsupported": ["response_format.json_schema"]},
-            {"json_schema": "fallback", "json_object": "works"},
-        ),
-        ({"script": only_shown_schemas}, {"json_schema": "fallback", "json_object": "works"}),
-        (
-            {"script": other_json},
-            {"json_schema": "fallback", "json_object": "fallback", "JSON in text": "works"},
-        ),
+        ({"unsupported": ["response_format.json_schema"]}, {"JSON": "fallback"}),
+        ({"script": only_shown_schemas}, {"JSON": "fallback"}),
+        ({"script": other_json}, {"JSON": "fallback"}),
         ({"unsupported": ["temperature"]}, {"temperature": "fallback"}),
         ({"obey_limit": False}, {"output limit": "fails"}),
         ({"models": ["another"]}, {"model": "fallback", "chat": "works"}),
@@ -284,7 +276,7 @@ def test_reasoning_is_seen_and_silenced_or_told() -> None:
     with ScriptedEndpoint(reasoning_until_silenced, obey_limit=True) as endpoint:
         told = found(endpoint)
         assert "disabled by chat_template_kwargs" in told["hidden reasoning"].found
-        assert told["json_schema"].verdict == told["context length"].verdict == "works"
+        assert told["JSON"].verdict == told["context length"].verdict == "works"
         left = found(endpoint, model={"reasoning": "default"})["hidden reasoning"]
         assert (left.verdict, left.found) == ("works", "seen")
     refused = ["chat_template_kwargs", "reasoning_effort"]

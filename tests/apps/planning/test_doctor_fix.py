@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.probing.capability_probes import Unusable, first_contact
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.settings.settings_editing import lines_of, with_values, write_settings
+from graphrag_dagster.kernel.settings.settings_editing import with_values, write_settings
 from support.endpoint import Fault, ScriptedEndpoint
 
 
@@ -86,7 +86,8 @@ def test_a_server_that_is_not_there_is_told_with_its_port() -> None:
         with pytest.raises(Unusable) as caught:
             run_one(first_contact(model))
     [finding] = caught.value.findings
-    assert f"nothing listens on port {unused} of this machine; start the server" in finding.consequence
+    assert f"cannot reach {url}" in finding.found
+    assert "set model.base_url" in finding.found
 
 
 def test_a_server_that_loads_is_not_waited_for_by_the_doctor(
@@ -98,7 +99,7 @@ def test_a_server_that_loads_is_not_waited_for_by_the_doctor(
         assert show(doctor("letters"), as_json=True) == 1
     [first, *_] = json.loads(capsys.readouterr().out)["findings"]
     assert "Loading model" in first["found"]
-    assert "run doctor again" in first["consequence"]
+    assert "run again when it is less busy" in first["found"]
 
 
 @pytest.mark.parametrize(
@@ -166,4 +167,4 @@ def test_a_file_that_cannot_be_read_is_one_error(tmp_path: Path, content: bytes)
 
 
 def test_lines_to_paste_are_yaml() -> None:
-    assert lines_of({"a.b": 1, "a.c": "x: y", "d": False}) == "a:\n  b: 1\n  c: 'x: y'\nd: false\n"
+    assert with_values("", {"a.b": 1, "a.c": "x: y", "d": False}) == "a:\n  c: 'x: y'\n  b: 1\nd: false\n"

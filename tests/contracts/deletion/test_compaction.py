@@ -225,7 +225,7 @@ def test_a_file_that_was_replaced_while_it_was_opened_is_not_opened_again_withou
         return telling(place, alias, read_only=read_only)
 
     with opening.keep_open():
-        opening._cache.let_go()
+        opening._cache.release()
         monkeypatch.setattr(opening, "_attaching", slow)
         with warehouse.connect("coast") as connection:
             connection.execute("insert into main.rows values (6, 6)")

@@ -40,7 +40,6 @@ def memory(tmp_path: Path) -> Iterator[Database]:
     database = Database(tmp_path / "replies.sqlite")
     reply = ChatReply("It was Zentholm.", "stop", 10, 5)
     Replies(database).keep(KEY, "answer", "m", reply, 0.5, User("coast", "answers", "r1"))
-    database.settle()
     assert WORD in of_memory(tmp_path)
     yield database
     database.close()

@@ -115,7 +115,6 @@ def test_what_others_have_put_beside_our_files_stays(coast: Path, home: Path, ru
         "published/coast/readme.json",
         "published/coast/changes/diary.json",
         "published/coast/mine/searched.txt",
-        "staging/coast/thesis.parquet",
         "coast.duckdb.bak",
     ):
         (warehouse / name).parent.mkdir(parents=True, exist_ok=True)

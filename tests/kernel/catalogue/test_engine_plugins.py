@@ -22,9 +22,8 @@ ENGINE = '''
 from graphrag_dagster.kernel.catalogue.engines import EmbedderKind, Engine, RerankerKind
 from graphrag_dagster.kernel.catalogue.file_formats import Format
 from graphrag_dagster.kernel.documents.file_records import Reading, FileRecord
-from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+from graphrag_dagster.kernel.catalogue.system import System
 from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, PartialAnswer
-from support.traces import column
 
 
 class Echo:
@@ -60,15 +59,17 @@ class Backwards:
         return list(range(len(texts)))
 
 
-VECTORS = EmbedderKind("plain", "vectors again", lambda session: StaticEmbedder())
+VECTORS = EmbedderKind("plain", "vectors again", "graphrag_dagster.kernel.tasks.embedder_factories:static_embedder")
 BACKWARDS = RerankerKind("backwards", "the last first", lambda session: Backwards())
 LINES = Format("lines", (".lines",), read_lines)
+SYSTEM = System("echo", "echoing", adds=(ECHO, VECTORS, BACKWARDS, LINES))
+SECOND = System("second", "echoing", adds=(AGAIN,))
 '''
 POINTS = {
-    "graphrag_dagster.engines": {"echo": "echoing:ECHO", "llm": "echoing:AGAIN", "broken": "nowhere:ENGINE"},
-    "graphrag_dagster.embedders": {"plain": "echoing:VECTORS", "list": "echoing:POINTS"},
-    "graphrag_dagster.rerankers": {"backwards": "echoing:BACKWARDS"},
-    "graphrag_dagster.readers": {"lines": "echoing:LINES", "text": "echoing:LINES", "engine": "echoing:ECHO"},
+    "echo": "echoing:SYSTEM",
+    "second": "echoing:SECOND",
+    "engine": "echoing:ECHO",
+    "broken": "nowhere:X",
 }
 
 
@@ -135,11 +136,9 @@ def test_what_is_of_no_use_is_left_out_with_one_warning(caplog: pytest.LogCaptur
             ]
             assert "lines" in formats()
     told = [one.getMessage() for one in caplog.records]
-    assert len(told) == 5
-    assert any("'llm' of toy 1.0 is left out: there is already an engine llm" in one for one in told)
+    assert len(told) == 3
+    assert any("'second' of toy 1.0 is left out: there is already a Engine llm" in one for one in told)
     assert any("'broken' of toy 1.0 is left out: it cannot be loaded (ModuleNotFound" in one for one in told)
-    assert any("'list' of toy 1.0 is left out: it cannot be loaded (AttributeError" in one for one in told)
-    assert any("'text' of toy 1.0 is left out: it declares the name 'lines'" in one for one in told)
     assert any("'engine' of toy 1.0 is left out: it is a Engine, not a" in one for one in told)
 
 

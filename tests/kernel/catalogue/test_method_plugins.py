@@ -9,10 +9,8 @@ import pytest
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.cli.commands.doctor_commands import doctor
 from graphrag_dagster.cli.result import show
-from graphrag_dagster.errors import CatalogueError, EndpointError, EngineError, PluginError, QuestionError
+from graphrag_dagster.errors import CatalogueError, EndpointError, EngineError, QuestionError
 from graphrag_dagster.kernel.catalogue import registry
-from graphrag_dagster.kernel.catalogue.plugins import GROUPS
-from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.question import Question
@@ -25,6 +23,7 @@ from support.questions import Given
 
 MADE = """
 from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
+from graphrag_dagster.kernel.catalogue.system import System
 
 def answer(search):
     raise NotImplementedError
@@ -32,12 +31,18 @@ def answer(search):
 def way(name, **more):
     return SearchMethod(name, "nothing", answer, "graphrag_dagster.systems.graphrag.search.search_estimates:one_call", **more)
 
+def having(name, **more):
+    return System("bad", "bad", methods=(way(name, **more),))
+
 """
-#: Module and entry point, and what is said of it.
+#: What a module declares, and what is said of it.
 BROKEN = {
-    "global": (f"{MADE}BAD = way('global')", "there is already a method global; choose another name"),
-    "SS": (f"{MADE}BAD = way('SS')", "there is already a method SS; choose another name"),
-    "Local": (f"{MADE}BAD = way('Local')", "there is already a method Local; choose another name"),
+    "global": (
+        f"{MADE}BAD = having('global')",
+        "there is already a SearchMethod global; choose another name",
+    ),
+    "SS": (f"{MADE}BAD = having('SS')", "there is already a SearchMethod SS; choose another name"),
+    "Local": (f"{MADE}BAD = having('Local')", "there is already a SearchMethod Local; choose another name"),
     "raises": (
         "raise RuntimeError('no licence\\nfound')",
         "it cannot be loaded (RuntimeError: no licence found)",
@@ -45,23 +50,27 @@ BROKEN = {
     "ends": ("raise SystemExit(3)", "it cannot be loaded (SystemExit: 3)"),
     "wrong": (
         "BAD = 'wrong'",
-        "it is a str, not a graphrag_dagster.kernel.catalogue.search_methods.SearchMethod",
+        "it is a str, not a graphrag_dagster.kernel.catalogue.system.System",
     ),
     "other": (
-        f"{MADE}BAD = way('another')",
+        f"{MADE}BAD = System('another', 'bad')",
         "it declares the name 'another'; the entry point must have the same",
     ),
     "C7": (
-        f"{MADE}BAD = way('C7')",
+        f"{MADE}BAD = having('C7')",
         "it cannot be loaded (CatalogueError: C7 is reserved for the condition of that community level)",
     ),
     "needy": (
-        f"{MADE}BAD = way('needy', tasks=('poet',))",
-        "needy: there is no task 'poet'; use one of graph_extractor, ",
+        f"{MADE}BAD = having('needy', tasks=('poet',))",
+        "needy: there is no task 'poet'; use one of ",
     ),
     "lost": (
-        f"{MADE}BAD = way('lost', tables=('corpus.poems',))",
+        f"{MADE}BAD = having('lost', tables=('corpus.poems',))",
         "lost: there is no table 'corpus.poems'; use one of corpus.document_metadata, ",
+    ),
+    "tables": (
+        f"{MADE}BAD = System('bad', 'bad', tables=('nowhere:TABLES',))",
+        "its declarations cannot be loaded (nowhere:TABLES cannot be loaded",
     ),
     "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
 }
@@ -72,15 +81,19 @@ def test_what_cannot_be_used_is_left_out_with_one_warning(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     module, problem = BROKEN[name]
-    modules = {f"{name}_module.py": module, "fine_module.py": f"{MADE}FINE = way('fine')"}
-    points = {GROUPS["method"]: {name: f"{name}_module:BAD", "fine": "fine_module:FINE"}}
-    with plugged_in(tmp_path, modules, points), caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            assert list(registry.methods()) == [*(one.name for one in declared_methods()), "fine"]
+    modules = {
+        f"{name}_module.py": module,
+        "fine.py": f"{MADE}FINE = System('fine', 'fine', methods=(way('fine'),))",
+    }
+    ours = list(registry.methods())
+    with plugged_in(tmp_path, modules, {"bad": f"{name}_module:BAD", "fine": "fine:FINE"}):
+        with caplog.at_level(logging.WARNING):
+            for _ in range(2):
+                assert sorted(registry.methods()) == sorted([*ours, "fine"])
         states = {one.name: one.problem is None for one in registry.installed_plugins()}
-    assert states == {name: False, "fine": True}
+    assert states == {"bad": False, "fine": True}
     (told,) = caplog.messages
-    assert told.startswith(f"the method {name!r} of toy 1.0 is left out: {problem}")
+    assert told.startswith(f"the plug-in 'bad' of toy 1.0 is left out: {problem}")
 
 
 LEVELLED = f"""{MADE}
@@ -92,13 +105,13 @@ LEVEL = SearchMethod("level", "a level", level, "graphrag_dagster.systems.graphr
 EVERY = SearchMethod("every", "a text", level, "graphrag_dagster.systems.graphrag.search.search_estimates:one_call", condition=True)
 TEXT = SearchMethod("text", "a text", lambda search: "a text", "graphrag_dagster.systems.graphrag.search.search_estimates:one_call")
 LOST = SearchMethod("lost", "nothing", "levelled:no_such", "levelled:no_such")
+SYSTEM = System("levelled", "levelled", methods=(LEVEL, EVERY, TEXT, LOST))
 """
 
 
 def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
-    names = ("level", "every", "text", "lost")
-    points = {GROUPS["method"]: {name: f"levelled:{name.upper()}" for name in names}}
-    with plugged_in(tmp_path, {"levelled.py": LEVELLED}, points):
+    ours = QuestionSettings().methods
+    with plugged_in(tmp_path, {"levelled.py": LEVELLED}, {"levelled": "levelled:SYSTEM"}):
         searcher = Searcher(index_of({"A": "B"}), CorpusSettings(search=SearchSettings(level=2)), len)
 
         def ask(method: str, level: str | None = None) -> Answer:
@@ -113,18 +126,12 @@ def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
             ask("every", "C1")
         with pytest.raises(EngineError, match="the search method text returned a str, not an Answer"):
             ask("text")
-        with pytest.raises(
-            PluginError, match="lost of the package toy 1.0 .*levelled:no_such cannot be loaded"
-        ):
+        with pytest.raises(CatalogueError, match="levelled:no_such cannot be loaded"):
             ask("lost")
-        with pytest.raises(
-            PluginError, match="lost of the package toy 1.0 .*levelled:no_such cannot be loaded"
-        ):
+        with pytest.raises(CatalogueError, match="levelled:no_such cannot be loaded"):
             searcher.size("lost")
         assert searcher.size("level") == searcher.size("C2")
-        conditions = [one.name for one in declared_methods() if one.condition]
-        assert QuestionSettings().methods == [*conditions, "every"]
-    assert QuestionSettings().methods == conditions
+        assert sorted(QuestionSettings().methods) == sorted([*ours, "every"])
 
 
 def test_the_list_tells_the_problem_and_ends_with_it(
@@ -132,11 +139,10 @@ def test_the_list_tells_the_problem_and_ends_with_it(
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     module, problem = BROKEN["raises"]
-    points = {GROUPS["method"]: {"raises": "raising:BAD"}}
-    with plugged_in(tmp_path, {"raising.py": module}, points):
+    with plugged_in(tmp_path, {"raising.py": module}, {"raises": "raising:BAD"}):
         assert show(doctor(None), as_json=True) == 1
         told = json.loads(capsys.readouterr().out)["plugins"]
-        assert told == [{"kind": "method", "name": "raises", "package": "toy 1.0", "problem": problem}]
+        assert told == [{"name": "raises", "package": "toy 1.0", "problem": problem}]
         assert show(doctor(None), as_json=False) == 1
         assert "left out: it cannot be loaded" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(EndpointError, match="no endpoint is configured"):

@@ -100,12 +100,12 @@ def site(tmp_path: Path) -> Path:
     page = PAGE.read_text("utf-8")
     (project,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     told = tomllib.loads(project)
-    sources = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    names = [f"{name}.py" for name in told["tool"]["setuptools"]["py-modules"]]
+    modules = dict(
+        re.findall(r"^```python\n# corpus-extras/(\S+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    )
     folder = tmp_path / "site"
-    folder.mkdir()
-    modules = dict(zip(names, sources, strict=True))
-    install(folder, modules, told["project"]["entry-points"], told["project"]["name"])
+    (folder / "corpus_extras").mkdir(parents=True)
+    install(folder, modules, *told["project"]["entry-points"].values(), told["project"]["name"])
     return folder
 
 
@@ -120,13 +120,12 @@ def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: P
     listed = "sql, coterag, own-context, graph, paths, titled, or a condition: C0 to C3, TS, SS"
     assert listed in " ".join(told["help"][1].split())
     assert json.loads(told["plugins"][1])["plugins"] == [
-        {"kind": "engine", "name": "first-row", "package": "corpus-extras 1.0", "problem": None},
-        {"kind": "method", "name": "titled", "package": "corpus-extras 1.0", "problem": None},
+        {"name": "corpus-extras", "package": "corpus-extras 1.0", "problem": None},
     ]
-    assert told["settings"][-3:] == ["TS", "SS", "titled"]
+    assert {"TS", "SS", "titled"} < set(told["settings"])
     assert told["unknown"][0] == 1
     assert "search.method is 'no_such'; allowed: 'auto'" in ran.stderr
-    assert "'SS' or 'titled'" in ran.stderr
+    assert "'titled'" in ran.stderr
 
     plan = {one["stage"]: one for one in json.loads(told["plan"][1])["stages"]}
     assert plan["answers titled"]["calls"] == plan["answers SS"]["calls"]
@@ -135,14 +134,14 @@ def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: P
     assert (answer["method"], answer["refused"]) == ("titled", False)
     assert {one["evidence"]["path"] for one in answer["sources"]} == {"institute/letter.txt"}
     assert told["capitals"] == "titled"
-    assert told["none"].endswith("C3, TS, SS, titled")
+    assert "titled, " in told["none"]
 
     for asked in ("engine", "engine local", "engine C0"):
         answer = json.loads(told[asked][1])
         assert answer["engine"] == "first-row"
         assert answer["sources"]
 
-    assert told["openapi"]["enum"][-1] == "titled"
+    assert "titled" in told["openapi"]["enum"]
     listed = "titled (the documents whose titles share a word with the question)"
     assert listed in told["openapi"]["description"]
     assert listed in told["tools"]

@@ -26,7 +26,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     page = PAGE.read_text(encoding="utf-8")
     files = dict(re.findall(r"```python\n# tally-system/(tally/\w+\.py)\n(.*?)```", page, re.DOTALL))
     assert len(files) == 7
-    install(site, files, {"graphrag_dagster.systems": {"tally": "tally.system:SYSTEM"}}, name="tally")
+    install(site, files, {"tally": "tally.system:SYSTEM"}, name="tally")
     (site / "tally" / "__init__.py").touch()
     homes = {"GRAPHRAG_DAGSTER_HOME": str(tmp_path), "GRAPHRAG_DAGSTER_CORPORA": str(tmp_path / "corpora")}
     paths = [str(site), str(REPOSITORY)]

@@ -1,31 +1,12 @@
 """Values that are made when they are asked for, once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
-from graphrag_dagster.kernel.common.lazy_values import AsRead, Deferred, once
-
-
-def test_a_sequence_is_made_when_it_is_looked_into_and_once() -> None:
-    made: list[str] = []
-
-    def make() -> Sequence[int]:
-        made.append("made")
-        return [3, 1, 2]
-
-    some = Deferred(make)
-    assert made == []
-    assert (len(some), some[0], some[1:], list(some), 2 in some) == (3, 3, (1, 2), [3, 1, 2], True)
-    assert some == [3, 1, 2]
-    assert some == Deferred(lambda: (3, 1, 2))
-    assert some != Deferred(lambda: (3, 1))
-    assert some != 3
-    assert hash(some) == hash(Deferred(lambda: [3, 1, 2]))
-    assert repr(some) == "(3, 1, 2)"
-    assert made == ["made"]
+from graphrag_dagster.kernel.common.lazy_values import AsRead, once
 
 
 def test_members_are_taken_as_far_as_they_are_read() -> None:

@@ -62,6 +62,12 @@ def test_what_cannot_be_split_stays_a_leaf_and_does_not_reappear() -> None:
     assert len(found.members) == 12
 
 
+def test_weights_decide() -> None:
+    ring = [(f"n{node}", f"n{(node + 1) % 8}", 9.0 if node % 2 else 1.0) for node in range(8)]
+    found = members_of(hierarchical_communities(graph(*ring), max_cluster_size=9))
+    assert sorted(map(sorted, found.values())) == [["n0", "n7"], ["n1", "n2"], ["n3", "n4"], ["n5", "n6"]]
+
+
 def test_rows_satisfy_their_tables_and_say_what_they_mean() -> None:
     edges = graph(*bridged_pair())
     found = hierarchical_communities(edges)

@@ -9,12 +9,12 @@ import pytest
 from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
 from graphrag_dagster.cli.commands.studies.answer_commands import answer_corpus
 from graphrag_dagster.cli.job_runner import run_job
-from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.table_declaration import Table
 from support.commands import Run
 from support.homes import copy_home, enter_home
+from support.lineage import impact, why
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from graphrag_dagster.apps.evaluation.questions.answer_tables import (
     ANSWERS,
 )
 from graphrag_dagster.errors import QuestionError, WarehouseError
-from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
@@ -27,6 +26,7 @@ from graphrag_dagster.systems.graphrag.tables import (
 )
 from support.commands import Run
 from support.homes import enter_home
+from support.lineage import impact, why
 
 ONE = "Ann met Bob. Bob saw Cy."
 TWO = "Ann thanked Bob."

@@ -63,7 +63,7 @@ class Memory:
 
     def reserved(self) -> tuple[int, int]:
         """Calls in flight and their tokens."""
-        calls = [one for run in self.database.in_flight.values() for one in run.values()]
+        calls = [one for run in self.database.in_flight.values() for one in run]
         return len(calls), sum(one.tokens for one in calls)
 
     def used(self, corpus: str = "c", run: str = "r1") -> ModelUse:

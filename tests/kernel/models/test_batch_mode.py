@@ -17,7 +17,7 @@ from graphrag_dagster.cli.result import show
 from graphrag_dagster.errors import EndpointError, OutOfCredit
 from graphrag_dagster.kernel.models import batch_queue as batch_desk
 from graphrag_dagster.kernel.models.batch_queue import BatchPending, BatchSender
-from graphrag_dagster.kernel.models.batch_store import BatchStore, finished_batches
+from graphrag_dagster.kernel.models.batch_store import BatchStore, refresh_all
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance
 from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel, Sender
@@ -122,6 +122,12 @@ class Place:
     @property
     def submitted(self) -> list[int]:
         return [len(batch.lines) for batch in self.endpoint.batches.values()]
+
+
+def finished_batches(database: Database) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """What the sensor of that name asks."""
+    problems = refresh_all(database, models_of)
+    return BatchStore(database).ready(), problems
 
 
 @pytest.fixture(autouse=True)
@@ -301,7 +307,7 @@ def test_a_batch_that_fails_says_why(place: Callable[..., Place]) -> None:
     made = place(batch_fails="The limit of enqueued tokens is reached.", batch_steps=0)
     made.pending(1)
     with closing(Database(made.path)) as database:
-        assert finished_batches(database, models_of) == ({}, [])
+        assert finished_batches(database) == ({}, [])
     with pytest.raises(EndpointError, match="was refused: The limit of enqueued tokens is reached"):
         made.run(2)
     made.pending(3)
@@ -383,13 +389,13 @@ def test_the_sensor_hears_of_corpora_that_can_go_on(place: Callable[..., Place])
     made = place(batch_steps=2)
     made.pending(1, rounds=0)
     with closing(Database(made.path)) as database:
-        assert finished_batches(database, models_of) == ({}, [])
+        assert finished_batches(database) == ({}, [])
         ready = {"c": ("batch_000001",)}
-        assert finished_batches(database, models_of) == ({}, [])
-        assert finished_batches(database, models_of) == (ready, [])
+        assert finished_batches(database) == ({}, [])
+        assert finished_batches(database) == (ready, [])
     made.run(2)
     with closing(Database(made.path)) as database:
-        assert finished_batches(database, models_of) == ({}, [])
+        assert finished_batches(database) == ({}, [])
 
 
 def test_the_sensor_goes_on_although_an_endpoint_is_gone(place: Callable[..., Place]) -> None:
@@ -397,7 +403,7 @@ def test_the_sensor_goes_on_although_an_endpoint_is_gone(place: Callable[..., Pl
     made.pending(1)
     made.query("update batches set url = 'http://127.0.0.1:9/v1'")
     with closing(Database(made.path)) as database:
-        ready, problems = finished_batches(database, models_of)
+        ready, problems = finished_batches(database)
     assert ready == {}
     assert "cannot reach http://127.0.0.1:9/v1" in problems[0]
 

@@ -21,7 +21,6 @@ def test_what_failed_is_done_as_what_was_answered_is() -> None:
     assert _remote(TOLD) == RemoteBatch(
         id="b1",
         status="completed",
-        requests=9,
         done=8,
         input_file="in",
         files=("out", "err"),
@@ -36,7 +35,6 @@ def test_what_failed_is_done_as_what_was_answered_is() -> None:
         ({"request_counts": None}, "done", 0),
         ({"request_counts": {"completed": 4}}, "done", 4),
         ({"request_counts": {"failed": 4}}, "done", 4),
-        ({"request_counts": {"total": 4}}, "requests", 4),
         ({"output_file_id": None}, "files", ("err",)),
         ({"error_file_id": ""}, "files", ("out",)),
         ({"input_file_id": 7}, "input_file", None),

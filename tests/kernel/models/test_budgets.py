@@ -136,6 +136,7 @@ def test_assets_of_one_process_share_the_limit_of_their_run(memory: Any) -> None
 def test_what_other_processes_have_spent_counts(memory: Any, memory_at: Callable[[str], Any]) -> None:
     other = memory_at(memory.database.place)
     other.account().book("hello", "m", ModelUse(calls=1, input_tokens=90))
+    assert other.used().calls == 1
     spending = memory.account(budget=Budget(max_tokens=100)).spending
     with pytest.raises(BudgetExhausted, match="spent 90 of 100 tokens"):
         run_one(spending.reserve(Amount(20)))

@@ -22,8 +22,6 @@ from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, Se
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline import shards as module
-from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
-from graphrag_dagster.kernel.pipeline.erasure import erase
 from graphrag_dagster.kernel.pipeline.shard_workers import Factory, Work
 from graphrag_dagster.kernel.pipeline.shards import open_shards, shard_of, share_of_model
 from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
@@ -113,7 +111,6 @@ def test_many_shards_make_the_same_tables_and_send_each_prompt_once(
     assert told_of("extraction") == spent
     assert asked(endpoint) == sent
     assert set(sent.values()) == {1}
-    assert not Warehouse().staging("coast").root.exists()
 
 
 @pytest.mark.long
@@ -170,7 +167,6 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_else_asked_again(
     assert again.keys() == sent.keys()
     assert sum(again.values()) - sum(sent.values()) <= 16
     assert not multiprocessing.active_children()
-    assert not Warehouse().staging("coast").root.exists()
 
 
 @pytest.mark.long
@@ -187,7 +183,6 @@ def test_a_shard_that_is_killed_each_time_ends_the_run_with_its_name(homes: Home
         ):
             run_job("coast")
     assert not multiprocessing.active_children()
-    assert not Warehouse().staging("coast").root.exists()
 
 
 @pytest.mark.long
@@ -243,8 +238,6 @@ def test_no_process_outlives_a_run_that_is_stopped(homes: Homes, how: signal.Sig
         run.wait(30)
         assert started
         assert waited_for(lambda: not any(Path(f"/proc/{one}/exe").exists() for one in started), 15)
-    if how == signal.SIGINT:
-        assert not Warehouse().staging("coast").root.exists()
 
 
 @pytest.fixture
@@ -316,7 +309,6 @@ def test_what_always_fails_is_named_with_its_documents(step: StepRun) -> None:
     told = r"a shard failed: KeyError: 'gone', 3 times; .* document_id \w+"
     with pytest.raises(EngineError, match=told):
         made_by(step, failing)
-    assert not step.warehouse.staging("coast").root.exists()
 
 
 def test_an_error_that_users_can_mend_is_not_tried_again(step: StepRun) -> None:
@@ -333,7 +325,6 @@ def test_a_machine_with_other_code_makes_nothing(step: StepRun, monkeypatch: pyt
     told = r"extraction: \S+ has other prompts, .* \(version \S+, not extraction of yesterday\); install"
     with pytest.raises(EngineError, match=told):
         made_by(step, failing)
-    assert not step.warehouse.staging("coast").root.exists()
 
 
 def test_one_shard_where_few_connections_or_limits_are(step: StepRun) -> None:
@@ -391,13 +382,6 @@ def test_texts_are_spread_over_the_shards_by_themselves() -> None:
     assert min(spread.values()) > 900
 
 
-def test_nothing_staged_outlives_a_deletion(step: StepRun) -> None:
-    left = step.warehouse.staging("coast").below("extraction")
-    left.put(ROWS)
-    delete_derived(step.warehouse, "coast")
-    assert not left.folder.exists()
-
-
 def test_reports_come_in_order_and_what_a_model_does_not_write_is_made_without(homes: Homes) -> None:
     def script(body: dict[str, Any]) -> Scripted | str:
         return Scripted("no JSON") if "Vask" in str(body["messages"]) else name_pattern_script(body)
@@ -422,17 +406,3 @@ def test_reports_come_in_order_and_what_a_model_does_not_write_is_made_without(h
     kept = list(map(report_as_json, parts))
     assert kept == list(map(report_as_json, whole)) == list(map(report_as_json, writer.write(requests)))
     assert [one.engine for one in parts] == ["llm", "extractive", "llm", "llm", "llm"]
-
-
-def test_what_a_killed_run_has_left_goes_with_the_next(step: StepRun) -> None:
-    left = step.warehouse.staging("coast")
-    parts = [left.below(name) for name in ("extraction", "reports")]
-    gone, kept = [part.put(ROWS) for part in parts]
-    execution = step.settings.execution.model_copy(update={"backend": "ray"})
-    on_ray = replace(step, settings=step.settings.model_copy(update={"execution": execution}))
-    with open_shards(on_ray, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)):
-        assert parts[1].get(kept).equals(ROWS)
-        with pytest.raises(FileNotFoundError):
-            parts[0].get(gone)
-    erase(step.warehouse, "coast", step.memory.database())
-    assert not left.root.exists()

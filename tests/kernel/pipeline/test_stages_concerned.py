@@ -1,4 +1,4 @@
-"""Which stages a changed setting or prompt concerns."""
+"""Which stages a changed setting concerns."""
 
 import pytest
 
@@ -7,7 +7,6 @@ from graphrag_dagster.kernel.catalogue.registry import stages_made
 from graphrag_dagster.kernel.common.state_comparison import compare_values, flatten
 from graphrag_dagster.kernel.pipeline.index_status import following, outdated_stages
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
-from graphrag_dagster.kernel.text.prompts import all_prompts
 
 
 def stages(content: dict[str, object], base: dict[str, object] | None = None) -> set[str]:
@@ -18,8 +17,8 @@ def stages(content: dict[str, object], base: dict[str, object] | None = None) ->
     return outdated_stages(state(before), state(now))
 
 
-def state(settings: dict[str, object], **parts: dict[str, str]) -> dict[str, object]:
-    return {"prompts": {}, "models": {}, "code": {}, "libraries": {}, **parts, "settings": settings}
+def state(settings: dict[str, object]) -> dict[str, object]:
+    return {"models": {}, "code": {}, "libraries": {}, "settings": settings}
 
 
 LLM = {"engine": "llm"}
@@ -85,29 +84,6 @@ def test_a_setting_concerns_the_stages_that_read_it(
     content: dict[str, object], base: dict[str, object], expected: set[str]
 ) -> None:
     assert stages(content, base) == expected
-
-
-def test_prompts_concern_the_stages_that_send_them() -> None:
-    def of(name: str, settings: dict[str, object]) -> set[str]:
-        flat = flatten(parse_settings(settings, "x").model_dump(mode="json"))
-        return outdated_stages(*(state(flat, prompts={name: version}) for version in ("1", "2")))
-
-    assert of("extract_graph_system", {}) == set()
-    assert of("extract_graph_system", LLM) == {"extraction"}
-    assert of("extract_claims_system", LLM) == set()
-    assert of("extract_claims_system", {**LLM, "claims": {"enabled": True}}) == {"extraction"}
-    assert of("judge_names_system", LLM) == {"resolution"}
-    assert of("judge_names_system", {**LLM, "resolution": {"enabled": False}}) == set()
-    assert of("claims_decompose_user", LLM) == {"evaluation"}
-    assert of("global_map_system", {"search": {"engine": "llm"}}) == {"answers"}
-    assert of("coterag_answer_system", {**LLM, "coterag": {"profile": "calibrated"}}) == {"coterag"}
-    typing = {"extraction": {"engine": "gliner-rebel"}, "typing": {"engine": "llm"}}
-    assert of("type_entities_user", typing) == {"extraction"}
-    assert of("retry", {"reports": {"engine": "llm"}}) == {"reports"}
-    assert all(
-        of(name, LLM) or name.startswith(("claims_", "coterag_", "extract_claims", "path", "type_entities"))
-        for name in all_prompts()
-    )
 
 
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:

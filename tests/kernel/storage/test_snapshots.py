@@ -44,7 +44,7 @@ from graphrag_dagster.kernel.storage.published import (
 )
 from graphrag_dagster.kernel.storage.published.snapshot_contents import can_copy_base, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT
-from graphrag_dagster.kernel.storage.sql_sandbox import run_query
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables, declared_table
@@ -223,7 +223,7 @@ def test_what_has_not_changed_makes_no_file_but_the_manifest_is_kept_up(warehous
 
 
 def selected(warehouse: Warehouse, query: str) -> list[Any]:
-    with run_query(warehouse, "coast", query) as found:
+    with run_query(warehouse, "coast", query, QueryLimits()) as found:
         return [row[0] for row in found.rows]
 
 

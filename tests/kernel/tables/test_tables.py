@@ -78,9 +78,10 @@ def test_an_unknown_table_names_those_there_are() -> None:
 
 PLUGIN = """
 from graphrag_dagster.kernel.catalogue.engines import Engine
+from graphrag_dagster.kernel.catalogue.system import System
 from graphrag_dagster.kernel.tables.core_tables import CLAIMS
 
-FOUND = Engine("oracle", CLAIMS.meaning, {"answerer": "nowhere:nothing"})
+SYSTEM = System("oracle", "oracle", adds=(Engine("oracle", CLAIMS.meaning, {"answerer": "nowhere:nothing"}),))
 """
 NAMES = """
 from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWERS
@@ -94,9 +95,7 @@ print(repr(ANSWERS.columns + ENTITIES.columns))
 
 def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path) -> None:
     declared = repr(ANSWERS.columns + tables.ENTITIES.columns)
-    with plugged_in(
-        tmp_path, {"oracle.py": PLUGIN}, {"graphrag_dagster.engines": {"oracle": "oracle:FOUND"}}
-    ):
+    with plugged_in(tmp_path, {"oracle.py": PLUGIN}, {"oracle": "oracle:SYSTEM"}):
         # In a process of its own the package is loaded while the tables, which it imports, are being asked.
         shown = subprocess.run(
             [sys.executable, "-c", NAMES],

@@ -9,13 +9,10 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.storage.home import STAGING
-from graphrag_dagster.kernel.storage.object_store import ObjectFolder
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.endpoint import ScriptedEndpoint
 from support.homes import enter_home
 from support.modelled import write_modelled
-from support.s3_server import BUCKET, S3Server, s3_server
 from support.tables_of import contents
 
 ray = pytest.importorskip("ray")
@@ -23,17 +20,8 @@ ray = pytest.importorskip("ray")
 SHARDS = "\nexecution: {shards: 4, backend: ray}\n"
 
 
-@pytest.fixture(scope="module")
-def bucket() -> Iterator[S3Server]:
-    for package in ("obstore", "moto", "flask_cors"):
-        pytest.importorskip(package)
-    with s3_server() as server:
-        yield server
-
-
-# Its nodes have the environment of the bucket.
 @pytest.fixture(scope="module", autouse=True)
-def _cluster(bucket: S3Server) -> Iterator[None]:
+def _cluster() -> Iterator[None]:
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
@@ -60,9 +48,8 @@ def made(patch: pytest.MonkeyPatch, home: Path, endpoint: ScriptedEndpoint, more
 
 
 def test_shards_on_ray_give_the_same_tables_though_a_worker_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket: S3Server
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(STAGING, f"s3://{BUCKET}/runs")
     killed: list[int] = []
 
     def kill_one(number: int, body: Mapping[str, object]) -> None:
@@ -78,13 +65,6 @@ def test_shards_on_ray_give_the_same_tables_though_a_worker_is_killed(
         # What the killed process was in the middle of sending has no body.
         assert {one.digest for one in endpoint.requests if one.body} == sent
     assert killed
-    assert [
-        path
-        for method, path in bucket.requests
-        if method == "PUT" and "/runs/staging/coast/extraction/" in path
-    ]
-    assert not ObjectFolder(f"s3://{BUCKET}/runs").list()
-    assert not list(tmp_path.glob("**/staging"))
 
 
 def test_a_shard_that_is_killed_each_time_ends_the_run(

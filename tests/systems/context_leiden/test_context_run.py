@@ -8,7 +8,6 @@ import pytest
 
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -21,6 +20,7 @@ from graphrag_dagster.systems.graphrag.tables import REPORT_CONTEXTS
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
+from support.lineage import why
 from support.modelled import write_modelled
 
 OWN = [table for table in all_tables() if table.group == "context"]

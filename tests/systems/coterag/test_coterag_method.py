@@ -11,7 +11,7 @@ from graphrag_dagster import Filters, Index
 from graphrag_dagster.apps.evaluation.questions.answer_tables import ANSWER_CONTEXTS, ANSWERS
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import snapshot_manifest
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -198,8 +198,8 @@ def test_support_judges_the_answer_where_it_is_switched_on(corpus: Path, endpoin
 
 def test_each_ablation_leaves_out_its_part(corpus: Path) -> None:
     index = Index.open("coast")
-    made = {one.name: index.ask(QUESTION, method=one.name) for one in declared_methods() if one.needs}
-    assert set(made) == {"coterag", *(one.name for one in declared_methods() if one.without == "coterag")}
+    made = {one.name: index.ask(QUESTION, method=one.name) for one in methods().values() if one.needs}
+    assert set(made) == {"coterag", *(one.name for one in methods().values() if one.without == "coterag")}
     kinds = {name: {use.kind for use in answer.context} for name, answer in made.items()}
     assert "summary" not in kinds["coterag-no-communities"]
     assert not made["coterag-no-communities"].section("Communities")

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator
 
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims, SentenceState
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, Usage
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, with_normalised_keys
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import Line, Shape, or_named, plain_word
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.task_ports import Engine
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
@@ -29,36 +29,40 @@ from graphrag_dagster.kernel.text.statement_reading import (
 )
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
-_SELECTIONS: Mapping[str, str] = MappingProxyType(
-    {"keep": "same", "kept": "same", "rewrite": "new", "rewritten": "new", "drop": "none", "dropped": "none"}
+#: What a verdict means: the sentence stays the same, is replaced by a new one, or nothing is left of it.
+_MEANINGS: Mapping[str, Literal["same", "new", "none"]] = MappingProxyType(
+    {
+        "keep": "same",
+        "rewrite": "new",
+        "drop": "none",
+        "clear": "same",
+        "resolved": "new",
+        "ambiguous": "none",
+    }
 )
-_DISAMBIGUATIONS: Mapping[str, str] = MappingProxyType(
-    {"clear": "same", "resolved": "new", "resolve": "new", "ambiguous": "none", "unclear": "none"}
-)
-_CLAIM_NAMES = ("claim", "text", "statement", "sentence")
 _MOST_REASON = 300
 
 
 class SelectionShape(Shape):
     """The reply to selection as the endpoint is asked for it; the reason first, so that it comes first."""
 
-    reason: str
-    verdict: Literal["keep", "rewrite", "drop"]
-    sentence: str
+    reason: Line = or_named("reason", missing=str)
+    verdict: Annotated[Literal["keep", "rewrite", "drop"], BeforeValidator(plain_word)]
+    sentence: Line = or_named("sentence", missing=str)
 
 
 class DisambiguationShape(Shape):
     """The reply to disambiguation as the endpoint is asked for it."""
 
-    reason: str
-    verdict: Literal["clear", "resolved", "ambiguous"]
-    sentence: str
+    reason: Line = or_named("reason", missing=str)
+    verdict: Annotated[Literal["clear", "resolved", "ambiguous"], BeforeValidator(plain_word)]
+    sentence: Line = or_named("sentence", missing=str)
 
 
 class AtomicClaimsShape(Shape):
     """The reply to decomposition as the endpoint is asked for it."""
 
-    claims: list[str]
+    claims: list[Line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,57 +74,13 @@ class SentenceVerdict:
     changed: bool = False
 
 
-class _Reply(BaseModel):
-    """A verdict as it came."""
-
-    verdict: str
-    sentence: str = ""
-    reason: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {str(key).strip().lower(): item for key, item in value.items() if item is not None}
-
-    @field_validator("verdict", "sentence", "reason")
-    @classmethod
-    def _on_one_line(cls, text: str) -> str:
-        return " ".join(text.split())
-
-
-class _Claims(BaseModel):
-    """Claims as they came: texts, or objects that hold one."""
-
-    claims: list[str]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_claims(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            value = next((item for key, item in value.items() if str(key).strip().lower() == "claims"), value)
-        if isinstance(value, str):
-            value = [value] if value.strip() else []
-        return {"claims": [_claim(one) for one in value]} if isinstance(value, list) else value
-
-
-def _claim(one: Any) -> Any:
-    if not isinstance(one, dict):
-        return one
-    lower = with_normalised_keys(one)
-    return next((lower[name] for name in _CLAIM_NAMES if name in lower), None)
-
-
 def _read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tuple[str, ...], bool]:
     """The claims without citations, each once, and whether the reply was repaired.
 
     Raises:
         NotUsable: they are no texts, or one is the example's.
     """
-    # A bare list of texts is no JSON to the reader of replies.
-    whole = f'{{"claims": {text}}}' if text.startswith("[") else text
-    reply, repaired = read_typed(whole, _Claims)
+    reply, repaired = read_typed(text, AtomicClaimsShape)
     tidied = [" ".join(without_citations(one).split()) for one in reply.claims]
     claims = tuple({_fold(one): one for one in reversed(tidied) if one}.values())[::-1]
     example.refuse_copies(claims, sentence)
@@ -128,28 +88,26 @@ def _read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tupl
 
 
 def _read_verdict(
-    text: str, sentence: str, example: WorkedExample, meanings: Mapping[str, str]
+    text: str,
+    sentence: str,
+    example: WorkedExample,
+    shape: type[SelectionShape | DisambiguationShape],
 ) -> tuple[SentenceVerdict, bool]:
     """What a step left of a sentence, and whether the reply was repaired.
 
     Raises:
         NotUsable: no verdict of those asked for, a rewritten sentence is missing or the example's.
     """
-    reply, repaired = read_typed(text, _Reply)
-    meaning = meanings.get(reply.verdict.strip("\"'. ").lower())
-    reason = reply.reason[:_MOST_REASON]
-    if meaning is None:
-        first = {meaning: word for word, meaning in reversed(list(meanings.items()))}
-        asked = '", "'.join(reversed(list(first.values())))
-        raise NotUsable(f'the verdict {reply.verdict[:40]!r} is not one of those allowed: "{asked}"')
+    reply, repaired = read_typed(text, shape)
+    reason, meaning = reply.reason[:_MOST_REASON], _MEANINGS[reply.verdict]
     if meaning == "none":
-        return SentenceVerdict("", reason or reply.verdict.lower()), repaired
+        return SentenceVerdict("", reason or reply.verdict), repaired
     if meaning == "same" or reply.sentence == sentence:
         return SentenceVerdict(sentence, reason), repaired
     if not reply.sentence:
         raise NotUsable(f'the verdict is {reply.verdict!r}, but the "sentence" is empty')
     example.refuse_copies([reply.sentence], sentence)
-    return SentenceVerdict(reply.sentence, reason or reply.verdict.lower(), changed=True), repaired
+    return SentenceVerdict(reply.sentence, reason or reply.verdict, changed=True), repaired
 
 
 def _fold(text: str) -> str:
@@ -204,9 +162,9 @@ class LlmClaimDecomposer:
         select, disambiguate, decompose = "claims_select", "claims_disambiguate", "claims_decompose"
         around = (preceding, following)
         before = (preceding, 0)
-        selection = partial(_read_verdict, meanings=_SELECTIONS)
+        selection = partial(_read_verdict, shape=SelectionShape)
         self._select = _Step(model, prompts, select, around, SelectionShape, selection, max_tokens)
-        clarity = partial(_read_verdict, meanings=_DISAMBIGUATIONS)
+        clarity = partial(_read_verdict, shape=DisambiguationShape)
         self._disambiguate = _Step(
             model, prompts, disambiguate, before, DisambiguationShape, clarity, max_tokens
         )

@@ -1,45 +1,29 @@
 """Implementations of the evaluation's tasks by a language model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from graphrag_dagster.apps.evaluation import tasks
+from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmAnswerJudge, LlmQualityJudge
+from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDecomposer
+from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter, LlmTestsetWriter
+from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text import prompts
 
-if TYPE_CHECKING:
-    from graphrag_dagster.apps.evaluation.tasks import (
-        AnswerJudge,
-        ClaimDecomposer,
-        QualityJudge,
-        QuestionWriter,
-        ReasonReader,
-        TestsetWriter,
-    )
-    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
-
-def question_writer(session: TaskProvider) -> QuestionWriter:
+def question_writer(session: TaskProvider) -> LlmQuestionWriter:
     """Writer of questions from the description of the corpus."""
-    from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter
-
     limit = session.reply_limit(tasks.QUESTION_WRITER)
     return LlmQuestionWriter(session.chat(tasks.QUESTION_WRITER), prompts, max_tokens=limit)
 
 
-def testset_writer(session: TaskProvider) -> TestsetWriter:
+def testset_writer(session: TaskProvider) -> LlmTestsetWriter:
     """Writer of questions with reference answers from documents."""
-    from graphrag_dagster.apps.evaluation.llm.question_writers import LlmTestsetWriter
-
     limit = session.reply_limit(tasks.TESTSET_WRITER)
     return LlmTestsetWriter(session.chat(tasks.TESTSET_WRITER), prompts, max_tokens=limit)
 
 
-def answer_judge(session: TaskProvider) -> AnswerJudge:
+def answer_judge(session: TaskProvider) -> LlmAnswerJudge:
     """Judge that compares answers."""
-    from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmAnswerJudge
-
     return LlmAnswerJudge(
         session.chat(tasks.ANSWER_JUDGE),
         prompts,
@@ -49,18 +33,14 @@ def answer_judge(session: TaskProvider) -> AnswerJudge:
     )
 
 
-def reason_reader(session: TaskProvider) -> ReasonReader:
+def reason_reader(session: TaskProvider) -> LlmReasonReader:
     """Reader of a judge's reasons that finds their themes."""
-    from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader
-
     limit = session.reply_limit(tasks.REASON_READER)
     return LlmReasonReader(session.chat(tasks.REASON_READER), prompts, max_tokens=limit)
 
 
-def claim_decomposer(session: TaskProvider) -> ClaimDecomposer:
+def claim_decomposer(session: TaskProvider) -> LlmClaimDecomposer:
     """Splits answers into claims."""
-    from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDecomposer
-
     own = session.settings.section(EvaluationSettings)
     return LlmClaimDecomposer(
         session.chat(tasks.CLAIM_DECOMPOSER),
@@ -71,9 +51,7 @@ def claim_decomposer(session: TaskProvider) -> ClaimDecomposer:
     )
 
 
-def quality_judge(session: TaskProvider) -> QualityJudge:
+def quality_judge(session: TaskProvider) -> LlmQualityJudge:
     """Judge of which statements of an answer are relevant and true."""
-    from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmQualityJudge
-
     limit = session.reply_limit(tasks.QUALITY_JUDGE)
     return LlmQualityJudge(session.chat(tasks.QUALITY_JUDGE), prompts, max_tokens=limit)

@@ -1,18 +1,11 @@
 """Replies with statements, with verdicts on numbered items, and with questions, read tolerantly."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from graphrag_dagster.apps.evaluation.tasks import ItemVerdict, VerdictWord
-from graphrag_dagster.kernel.models.chat.reply_parsing import (
-    NotUsable,
-    first_value,
-    is_placeholder,
-    with_normalised_keys,
-)
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, meaning_of, read_json, read_words
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import Line, Shape, or_named, read_words
 
-_STATEMENTS = ("statements", "claims", "facts", "sentences")
-_TEXTS = ("statement", "claim", "fact", "sentence", "question", "text", "content")
 _WORDS: dict[str, VerdictWord] = {
     "yes": "yes",
     "true": "yes",
@@ -33,7 +26,7 @@ _WORDS: dict[str, VerdictWord] = {
 class StatementsShape(Shape):
     """Statements as the endpoint is asked for them."""
 
-    statements: list[str]
+    statements: list[Line] = or_named("statements", "claims", "facts", "sentences")
 
 
 class _VerdictShape(Shape):
@@ -64,8 +57,8 @@ class TernaryVerdictsShape(Shape):
 class GeneratedShape(Shape):
     """Questions to an answer as the endpoint is asked for them."""
 
-    questions: list[str]
-    noncommittal: bool
+    questions: list[Line] = or_named("questions", "question", missing=list)
+    noncommittal: bool = or_named("noncommittal", "non_committal", "evasive")
 
 
 def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
@@ -74,14 +67,10 @@ def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
     Raises:
         NotUsable: it holds no list of statements, or something else than text in it.
     """
-    value, repaired = read_json(text)
-    listed = value if isinstance(value, list) else first_value(with_normalised_keys(value), _STATEMENTS)
-    if not isinstance(listed, list):
-        raise NotUsable('it has no list "statements"')
-    found = tuple(_text(one) for one in listed)
-    if not all(found):
+    reply, repaired = read_typed(text, StatementsShape)
+    if not all(reply.statements):
         raise NotUsable('"statements" must be a list of sentences, none of them blank')
-    return found, repaired
+    return tuple(reply.statements), repaired
 
 
 def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
@@ -101,20 +90,8 @@ def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool],
         NotUsable: there are fewer questions (an evasive answer needs none), or it is not told whether it
             evades.
     """
-    value, repaired = read_json(text)
-    fields = with_normalised_keys(value)
-    evades = meaning_of(first_value(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
-    if evades not in ("yes", "no"):
-        raise NotUsable('"noncommittal" must be true or false')
-    listed = first_value(fields, ("questions", "question"))
-    texts = [_text(one) for one in (listed if isinstance(listed, list) else [listed])]
-    questions = tuple(one for one in texts if one)[:count]
-    if len(questions) < count and evades == "no":
+    reply, repaired = read_typed(text, GeneratedShape)
+    questions = tuple(filter(None, reply.questions))[:count]
+    if len(questions) < count and not reply.noncommittal:
         raise NotUsable(f'"questions" must be a list of {count} questions, not of {len(questions)}')
-    return (questions, evades == "yes"), repaired
-
-
-def _text(value: Any) -> str:
-    """Return a text on one line; blank for what is none, placeholders included."""
-    inner = first_value(with_normalised_keys(value), _TEXTS) if isinstance(value, dict) else value
-    return "" if not isinstance(inner, str) or is_placeholder(inner) else " ".join(inner.split())
+    return (questions, reply.noncommittal), repaired

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from graphrag_dagster.apps.evaluation.tasks import (
     Described,
@@ -18,134 +17,84 @@ from graphrag_dagster.apps.evaluation.tasks import (
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.reply_parsing import (
-    NotUsable,
-    first_value,
-    is_placeholder,
-    read_typed,
-    with_normalised_keys,
-)
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import Line, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
-T = TypeVar("T")
-
 #: A persona takes no more, nor does a task or a question.
 _TOKENS_PER_ITEM = 120
-_LISTS = ("personas", "users", "tasks", "questions", "queries", "items")
-_TEXTS = ("question", "task", "query", "text", "title", "description")
-_NAMES, _DESCRIPTIONS = ("name", "persona", "user", "role", "title"), ("description", "details", "background")
-#: Keys of a reply that has one item for each key, or one item alone.
-_ITEM_KEY = re.compile(r"(?:(?:persona|user|task|question|query|item|q)[ _-]*)?\d*\Z")
 _NUMBERING = re.compile(r"\A(?:[-*•]\s+|\(?\d{1,3}[.)]\s+|Q\d{0,3}[.:)]\s*)+")
 
 
 class CorpusDescriptionShape(Shape):
     """A description of a corpus, as the endpoint is asked for it and as it is read."""
 
-    description: str
+    description: Line = or_named("description", "corpus_description", "summary", "text")
+
+    @field_validator("description")
+    @classmethod
+    def _require_text(cls, text: str) -> str:
+        if not text:
+            raise ValueError("it is empty")
+        return text
 
 
 class PersonaShape(Shape):
     """A persona as the endpoint is asked for it."""
 
-    name: str
-    description: str
+    name: Line = or_named("name", "persona", "user", "role", "title", missing=str)
+    description: Line = or_named("description", "details", "background", missing=str)
 
 
 class PersonasShape(Shape):
     """Personas as the endpoint is asked for them."""
 
-    personas: list[PersonaShape]
+    personas: list[PersonaShape] = or_named("personas", "users", "items")
 
 
 class TasksShape(Shape):
     """Tasks as the endpoint is asked for them."""
 
-    tasks: list[str]
+    tasks: list[Line] = or_named("tasks", "questions", "items")
 
 
 class QuestionsShape(Shape):
     """Questions as the endpoint is asked for them."""
 
-    questions: list[str]
+    questions: list[Line] = or_named("questions", "queries", "items")
 
 
-class _Description(BaseModel):
-    description: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_keys(cls, value: Any) -> Any:
-        names = ("description", "corpus_description", "summary", "text")
-        return (
-            {"description": first_value(with_normalised_keys(value), names)}
-            if isinstance(value, dict)
-            else value
-        )
-
-    @field_validator("description")
-    @classmethod
-    def _require_text(cls, text: str) -> str:
-        if is_placeholder(text) or not any(map(str.isalnum, text)):
-            raise ValueError("it is empty")
-        return " ".join(text.split())
+def _read_personas(text: str) -> tuple[tuple[PersonaDraft, ...], bool]:
+    """What is only named, or only described, is both by the same words."""
+    reply, repaired = read_typed(text, PersonasShape)
+    found = tuple(
+        PersonaDraft(one.name or one.description, one.description or one.name)
+        for one in reply.personas
+        if one.name or one.description
+    )
+    if not found:
+        raise NotUsable("the list is empty")
+    return found, repaired
 
 
-class _Listed(BaseModel):
-    """Items however they were listed: under a usual key, each under a key of its own, or one alone."""
-
-    items: list[Any]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_items(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            lower = with_normalised_keys(value)
-            listed = first_value(lower, _LISTS)
-            if listed is None and first_value(lower, ("name", "description")) is not None:
-                listed = [lower]
-            if listed is None and lower and all(map(_ITEM_KEY.match, lower)):
-                listed = list(lower.values())
-            value = listed
-        if isinstance(value, str):
-            value = value.splitlines()
-        return {"items": list(value.values()) if isinstance(value, dict) else value}
+def _read_tasks(text: str) -> tuple[tuple[str, ...], bool]:
+    reply, repaired = read_typed(text, TasksShape)
+    return _unnumbered(reply.tasks), repaired
 
 
-def _text(item: Any) -> str | None:
-    """Return an item as text on one line, without its number in a list; None where it holds no words."""
-    said = first_value(with_normalised_keys(item), _TEXTS) if isinstance(item, dict) else item
-    if not isinstance(said, str) or is_placeholder(said):
-        return None
-    text = " ".join(_NUMBERING.sub("", said.strip()).split())
-    return text if any(map(str.isalnum, text)) else None
+def _read_questions(text: str) -> tuple[tuple[str, ...], bool]:
+    reply, repaired = read_typed(text, QuestionsShape)
+    return _unnumbered(reply.questions), repaired
 
 
-def _persona(item: Any) -> PersonaDraft | None:
-    """Return an item as a persona; what is only named, or only described, is both by the same words."""
-    if isinstance(item, dict):
-        own = with_normalised_keys(item)
-        name, description = _text(first_value(own, _NAMES)), _text(first_value(own, _DESCRIPTIONS))
-    else:
-        head, _, tail = (_text(item) or "").partition(": ")
-        name, description = _text(head), _text(tail)
-    said = name or description
-    return PersonaDraft(said, description or said) if said else None
-
-
-def _reader(item: Callable[[Any], T | None]) -> Callable[[str], tuple[tuple[T, ...], bool]]:
-    def read(text: str) -> tuple[tuple[T, ...], bool]:
-        bare = text.startswith("[") and text.endswith("]")
-        listed, repaired = read_typed(f'{{"items": {text}}}' if bare else text, _Listed)
-        found = tuple(one for one in map(item, listed.items) if one is not None)
-        if not found:
-            raise NotUsable("the list is empty")
-        return found, repaired
-
-    return read
+def _unnumbered(texts: Sequence[str]) -> tuple[str, ...]:
+    """Texts without their numbers in a list."""
+    found = tuple(filter(None, (_NUMBERING.sub("", text) for text in texts)))
+    if not found:
+        raise NotUsable("the list is empty")
+    return found
 
 
 class LlmQuestionWriter(Asker):
@@ -172,7 +121,7 @@ class LlmQuestionWriter(Asker):
         sampled = "\n\n".join(f"Text {number}:\n{text.strip()}" for number, text in enumerate(texts, 1))
         request = self._request("describe_corpus", CorpusDescriptionShape, sampled)
         try:
-            asked = run_one(ask_typed(self._model, request, _Description, self._retry))
+            asked = run_one(ask_typed(self._model, request, CorpusDescriptionShape, self._retry))
         except UnusableReply as lost:
             return Described("", lost.reason, lost.usage)
         return Described(asked.value.description, usage=asked.usage)
@@ -183,25 +132,30 @@ class LlmQuestionWriter(Asker):
         """Return personas; without a usable reply none, and ``problem`` says why."""
         material = _lines({"Collection": description}, [_as_line(one) for one in avoid])
         request = self._request("write_personas", PersonasShape, material, count)
-        return run_one(self._items(request, _reader(_persona)))
+        return run_one(self._items(request, _read_personas))
 
     def tasks(self, requests: Sequence[TaskRequest]) -> list[Drafts[str]]:
         """Return tasks, many requests at a time; one without a usable reply has none."""
-        return self._write("write_tasks", "Writing tasks", TasksShape, requests)
+        return self._write("write_tasks", "Writing tasks", TasksShape, _read_tasks, requests)
 
     def questions(self, requests: Sequence[QuestionRequest]) -> list[Drafts[str]]:
         """Return questions, many requests at a time; one without a usable reply has none."""
-        return self._write("write_questions", "Writing questions", QuestionsShape, requests)
+        return self._write("write_questions", "Writing questions", QuestionsShape, _read_questions, requests)
 
     def _write(
-        self, task: str, stage: str, shape: type[BaseModel], requests: Sequence[TaskRequest | QuestionRequest]
+        self,
+        task: str,
+        stage: str,
+        shape: type[BaseModel],
+        read: Callable[[str], tuple[tuple[str, ...], bool]],
+        requests: Sequence[TaskRequest | QuestionRequest],
     ) -> list[Drafts[str]]:
         async def one(asked: TaskRequest | QuestionRequest) -> Drafts[str]:
             known = {"Collection": asked.description, "Person": _as_line(asked.persona)}
             if isinstance(asked, QuestionRequest):
                 known["Task"] = asked.task
             request = self._request(task, shape, _lines(known, asked.avoid), asked.count)
-            return await self._items(request, _reader(_text))
+            return await self._items(request, read)
 
         return self._gather(one, requests, stage)
 
@@ -228,40 +182,25 @@ def _as_line(persona: PersonaDraft) -> str:
 
 #: A question with its answer and a quotation takes no more.
 _TOKENS_PER_QUESTION = 400
-_REFERENCE_LISTS = ("questions", "items", "testset", "pairs", "qa", "qa_pairs")
-_REFERENCE_NAMES = {
-    "question": ("question", "query", "input"),
-    "reference": ("reference", "reference_answer", "answer", "expected_output", "ground_truth"),
-    "evidence": ("evidence", "quote", "quotation", "context", "source"),
-}
 
 
 class ReferenceShape(Shape):
     """A question with its answer as the endpoint is asked for it."""
 
-    question: str
-    reference: str
-    evidence: str
+    # A number may be a whole answer.
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    question: Line = or_named("question", "query", "input", missing=str)
+    reference: Line = or_named(
+        "reference", "reference_answer", "answer", "expected_output", "ground_truth", missing=str
+    )
+    evidence: Line = or_named("evidence", "quote", "quotation", "context", "source", missing=str)
 
 
 class ReferencesShape(Shape):
     """Questions with their answers as the endpoint is asked for them."""
 
-    questions: list[ReferenceShape]
-
-
-class _ListedReferences(BaseModel):
-    """Questions under a usual key, or one alone."""
-
-    items: list[Any]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _normalise_items(cls, value: Any) -> Any:
-        alike = with_normalised_keys(value)
-        if listed := first_value(alike, _REFERENCE_LISTS):
-            return {"items": list(listed.values()) if isinstance(listed, dict) else listed}
-        return {"items": [value] if first_value(alike, _REFERENCE_NAMES["question"]) else value}
+    questions: list[ReferenceShape] = or_named("questions", "items", "testset", "pairs", "qa", "qa_pairs")
 
 
 class LlmTestsetWriter(Asker):
@@ -304,27 +243,9 @@ class LlmTestsetWriter(Asker):
         return self._task_request("write_testset", self._system, user, ReferencesShape, limit)
 
     def _read(self, text: str, shown: str) -> tuple[tuple[ReferenceDraft, ...], bool]:
-        bare = text.startswith("[") and text.endswith("]")
-        listed, repaired = read_typed(f'{{"items": {text}}}' if bare else text, _ListedReferences)
-        found = tuple(map(_draft, listed.items))
+        reply, repaired = read_typed(text, ReferencesShape)
+        found = tuple(ReferenceDraft(one.question, one.reference, one.evidence) for one in reply.questions)
         if not any(one.question and one.reference for one in found):
             raise NotUsable('it contains no "question" with a "reference" that answers it')
         self._example.refuse_copies(tuple(one.question for one in found), shown)
         return found, repaired
-
-
-def _draft(item: Any) -> ReferenceDraft:
-    """Return a question with its answer, each on one line; blank is what holds no words."""
-    alike = with_normalised_keys(item)
-    return ReferenceDraft(
-        *(_reference_text(first_value(alike, names)) for names in _REFERENCE_NAMES.values())
-    )
-
-
-def _reference_text(value: Any) -> str:
-    said = value[0] if isinstance(value, list) and len(value) == 1 else value
-    # A number may be a whole answer.
-    said = str(said) if isinstance(said, int | float) and not isinstance(said, bool) else said
-    if not isinstance(said, str) or is_placeholder(said) or not any(map(str.isalnum, said)):
-        return ""
-    return " ".join(said.split())

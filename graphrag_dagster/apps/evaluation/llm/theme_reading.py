@@ -1,10 +1,8 @@
 """Reads a judge's reasons with a model: names themes, merges them, and finds them in each reason."""
 
-import re
 from collections.abc import Sequence
-from typing import Any
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 
 from graphrag_dagster.apps.evaluation.tasks import (
     CRITERIA,
@@ -16,8 +14,8 @@ from graphrag_dagster.apps.evaluation.tasks import (
     Themes,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_placeholder, read_typed
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import ItemNumber, Line, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 
@@ -26,14 +24,13 @@ MOST_NAMED, MOST_MERGED = 5, 8
 #: Tokens of ``{"id": 12, "themes": [1, 3]}`` with blanks.
 _TOKENS_PER_LABEL = 30
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 80, 400
-_NUMBER = re.compile(r"\W*(?:(?:reason|theme)\W*)?(\d+)\W*", re.IGNORECASE)
 
 
 class ThemeShape(Shape):
     """A theme as the endpoint is asked for it."""
 
-    name: str
-    description: str
+    name: Line
+    description: Line = or_named("description", missing=str)
 
 
 class ThemesShape(Shape):
@@ -45,17 +42,14 @@ class ThemesShape(Shape):
 class LabelShape(Shape):
     """The themes of one reason as the endpoint is asked for them."""
 
-    id: int
-    themes: list[int]
+    id: ItemNumber
+    themes: list[ItemNumber]
 
 
 class LabelsShape(Shape):
     """The themes of all reasons of a prompt."""
 
     labels: list[LabelShape]
-
-
-_Json = RootModel[Any]
 
 
 class LlmReasonReader(Asker):
@@ -150,12 +144,10 @@ def read_themes(text: str, most: int) -> tuple[tuple[Theme, ...], bool]:
     Raises:
         NotUsable: there is none, or one without a name.
     """
-    value, repaired = _read(text, "themes")
+    reply, repaired = read_typed(text, ThemesShape)
     found: dict[str, Theme] = {}
-    for item in value:
-        fields = item if isinstance(item, dict) else {"name": item}
-        name, description = (_line(fields.get(key)) for key in ("name", "description"))
-        shown = Theme(name[:_LONGEST_NAME], (description or name)[:_LONGEST_DESCRIPTION])
+    for one in reply.themes:
+        shown = Theme(one.name[:_LONGEST_NAME], (one.description or one.name)[:_LONGEST_DESCRIPTION])
         found.setdefault(shown.name.casefold(), shown)
     if not found or "" in found:
         raise NotUsable('"themes" must be a list of themes, each with a "name"')
@@ -169,43 +161,16 @@ def read_labels(text: str, reasons: int, themes: int) -> tuple[tuple[tuple[int, 
         NotUsable: a reason has no list, two lists that differ, or a number that is none of 1…``themes``, or a
             list is of no reason.
     """
-    value, repaired = _read(text, "labels")
+    reply, repaired = read_typed(text, LabelsShape)
     given: dict[int, tuple[int, ...]] = {}
-    for item in value:
-        number = _number(item.get("id")) if isinstance(item, dict) else None
-        if number is None or not 1 <= number <= reasons:
+    for label in reply.labels:
+        if not 1 <= label.id <= reasons:
             raise NotUsable(f'a list has no "id" from 1 to {reasons}')
-        places = _places(item.get("themes"), number, themes)
-        if given.setdefault(number, places) != places:
-            raise NotUsable(f"it gives reason {number} different themes")
+        if not all(1 <= one <= themes for one in label.themes):
+            raise NotUsable(f'"themes" of reason {label.id} must be numbers from 1 to {themes}')
+        places = tuple(sorted({one - 1 for one in label.themes}))
+        if given.setdefault(label.id, places) != places:
+            raise NotUsable(f"it gives reason {label.id} different themes")
     if missing := [str(one) for one in range(1, reasons + 1) if one not in given]:
         raise NotUsable(f'it gives no list "themes" for reason {", ".join(missing[:10])} of {reasons}')
     return tuple(given[one] for one in range(1, reasons + 1)), repaired
-
-
-def _places(value: Any, reason: int, themes: int) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise NotUsable(f'"themes" of reason {reason} must be a list of numbers, empty for none')
-    numbers = [_number(one) for one in value]
-    if wrong := [one for one, number in zip(value, numbers, strict=True) if not 1 <= (number or 0) <= themes]:
-        raise NotUsable(f"{str(wrong[0])[:40]!r} of reason {reason} is none of the themes 1 to {themes}")
-    return tuple(sorted({number - 1 for number in numbers if number is not None}))
-
-
-def _read(text: str, key: str) -> tuple[list[Any], bool]:
-    reply, repaired = read_typed(text, _Json)
-    value = reply.root
-    if isinstance(value, dict):
-        value = next((item for name, item in value.items() if str(name).strip().lower() == key), None)
-    if not isinstance(value, list):
-        raise NotUsable(f'it has no list "{key}"')
-    return value, repaired
-
-
-def _line(value: Any) -> str:
-    return "" if not isinstance(value, str) or is_placeholder(value) else " ".join(value.split())
-
-
-def _number(value: Any) -> int | None:
-    found = None if isinstance(value, bool) else _NUMBER.fullmatch(str(value)[:40])
-    return int(found[1]) if found else None

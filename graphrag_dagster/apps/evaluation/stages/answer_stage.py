@@ -29,7 +29,6 @@ from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import answer_all
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, deciding_models
-from graphrag_dagster.kernel.settings.section import Section
 from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
@@ -175,11 +174,7 @@ def answers(tables: Tables, run: StepRun) -> Iterator[Made]:
 def options_hash(session: TaskProvider, filters: Filters = ALL) -> str:
     """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
     settings, reranker = session.settings, session.reranker()
-    deciding = {
-        name: own
-        for name in type(settings).model_fields
-        if isinstance(section := getattr(settings, name), Section) and (own := section.deciding_answers())
-    }
+    deciding = {name: own for name, one in settings.sections().items() if (own := one.deciding_answers())}
     told = settings.model_dump_json(include={"engine", *_SECTIONS, *_READ} - set(deciding))
     return stable_id(
         "options",

@@ -35,7 +35,7 @@ _TEMPLATE = """\
 
 
 def init_corpus(
-    name: Annotated[str, typer.Argument(help="Name of the new corpus.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of the new corpus.")],
 ) -> Result:
     """Make the folder of a new corpus with a commented settings file.
 
@@ -74,15 +74,13 @@ def import_graph(
         typer.Argument(
             help="File or folder of a graph; with --out, question files with a graph in each row.",
             metavar="PATH...",
-            show_default=False,
         ),
     ],
     name: Annotated[str | None, typer.Option(help="Name of the corpus; default: the path's.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Only write the graphs of question files to this new file of JSON lines, each triple once.",
-            show_default=False,
+            help="Only write the graphs of question files to this new file of JSON lines, each triple once."
         ),
     ] = None,
 ) -> Result:

@@ -62,9 +62,9 @@ _TOLD = {
     "dangling": "naming what the graph does not declare",
     "duplicate": "repeated",
     "loop": "leading to where they begin",
-    "malformed": "put aside",
+    "malformed": "quarantined",
 }
-#: Of those that were put aside, what is told of their files says why.
+#: Of those that were quarantined, what is told of their files says why.
 _REASONED = ("repaired", "dangling")
 _MOST_REASONS = 5
 
@@ -92,18 +92,16 @@ def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
 _MOST_COMMUNITIES = 10
 #: Sentences on files that were not read, with everything and without.
 _MOST_FILES, _FEW_FILES = 20, 5
-_PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "read in part", "units unreadable"})
+_QUARANTINED = frozenset({"failed", "refused", "unsupported", "read in part", "units unreadable"})
 
 
 def show_corpus(
     name: Name,
-    reports: Annotated[
-        int | None, typer.Option(min=0, help="How many reports to print in full.", show_default=False)
-    ] = None,
+    reports: Annotated[int | None, typer.Option(min=0, help="How many reports to print in full.")] = None,
     level: Annotated[str, typer.Option(help="Level of the communities shown.")] = "C0",
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Every count, what was put aside and why, sizes of contexts, a report."),
+        typer.Option("--all", help="Every count, what was quarantined and why, context sizes, a report."),
     ] = False,
     files: Annotated[
         bool, typer.Option("--files", help="List every file with its status and the reason.")
@@ -149,7 +147,7 @@ def show_corpus(
             yield markdown(content)
         if not everything:
             command = f"graphrag-dagster show {shlex.quote(name)} --all"
-            yield f"every count, what was put aside and why, and a report: {command}"
+            yield f"every count, what was quarantined, and a report: {command}"
 
     facts = {
         "corpus": name,
@@ -224,9 +222,9 @@ def communities_of(reader: Reader, level: int) -> pl.DataFrame:
 
 
 def summary_table(title: str, summary: pl.DataFrame) -> Frame:
-    """The rows of ``marts.corpus_summary``; what was put aside stands out."""
+    """The rows of ``marts.corpus_summary``; what was quarantined stands out."""
     styles = [
-        "yellow" if value and ("quarantined" in measure or measure in _PUT_ASIDE) else None
+        "yellow" if value and ("quarantined" in measure or measure in _QUARANTINED) else None
         for _, measure, value in summary.rows()
     ]
     return Frame(summary, title, styles=styles)
@@ -247,7 +245,7 @@ _FIGURES = {
     "claims": ("claims",),
     "communities": ("communities in C0", "communities in C1", "communities in C2"),
     "names": ("pairs of names: ask",),
-    "put aside": (
+    "quarantined": (
         "units quarantined",
         "units unreadable",
         "reply records quarantined",
@@ -274,7 +272,7 @@ def figures_table(summary: pl.DataFrame) -> RichTable:
         for label, measures in figures.items()
     }
     rows = ((label, ", ".join(several)) for label, several in told.items() if several)
-    return facts_table(rows, {"put aside": "yellow"})
+    return facts_table(rows, {"quarantined": "yellow"})
 
 
 def _figure(label: str, measure: str, value: float) -> str:
@@ -361,7 +359,7 @@ def _quarantine_table(quarantine: pl.DataFrame) -> Iterator[Frame]:
     if not quarantine.is_empty():
         counted = quarantine.group_by("kind", "reason").agg(pl.len().alias("records"))
         counted = counted.sort(["records", "kind", "reason"], descending=[True, False, False]).head(10)
-        yield Frame(counted, "put aside, by reason (extraction.quarantine has every record)")
+        yield Frame(counted, "quarantined, by reason (extraction.quarantine has every record)")
 
 
 def _community_table(communities: pl.DataFrame, level: str) -> Frame:

@@ -67,7 +67,7 @@ def roll_back(
     name: Name,
     version: Annotated[
         str | None,
-        typer.Argument(help="Snapshot version; default: the previous one.", show_default=False),
+        typer.Argument(help="Snapshot version; default: the previous one."),
     ] = None,
 ) -> Result:
     """Make an older snapshot the current one.

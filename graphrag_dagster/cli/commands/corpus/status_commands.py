@@ -1,16 +1,15 @@
 """``graphrag-dagster status``: what changed since a corpus was published, and what an update takes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from graphrag_dagster.cli.console import number
 from graphrag_dagster.cli.options import Target
 from graphrag_dagster.cli.result import Part, Result, facts_table
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.common.printable import plural, shorten
 from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges
 from graphrag_dagster.kernel.pipeline.index_status import Status, status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -23,6 +22,11 @@ if TYPE_CHECKING:
 #: Exit code where something is to be done.
 TO_DO = 6
 
+#: Of a status, what ``--json`` gives as it is.
+_FACTS = (
+    *("corpus", "up_to_date", "settings", "models", "prompts", "code", "libraries", "package"),
+    *("redo", "asked", "unfinished"),
+)
 _MOST_SHOWN = 12
 _LONGEST_VALUE = 40
 
@@ -33,7 +37,8 @@ def show_status(target: Target) -> Result:
     Raises:
         GraphragError: names the problem and the fix.
     """
-    status = status_of(CorpusStore().resolve(target), unfinished_index)
+    name = CorpusStore().resolve(target)
+    status = status_of(name, unfinished_index(name))
     plan, problem = _plan(status)
     code = 0 if status.up_to_date else TO_DO
     return Result(_facts(status, plan, problem), _shown(status, plan, problem), code=code)
@@ -55,7 +60,8 @@ def _shown(status: Status, plan: "Plan | None", problem: str | None) -> Iterator
     if rows := list(_rows(status)):
         yield facts_table(rows)
     if status.redo:
-        yield f"to redo: {', '.join(status.redo)}. {_reuse(status)}"
+        reuse = "; unchanged results are reused" if status.snapshot else ""
+        yield f"to redo: {', '.join(status.redo)}{reuse}"
     if status.asked:
         yield f"also affected, made by separate commands: {', '.join(status.asked)}"
     if plan and plan.estimates:
@@ -106,20 +112,17 @@ def _change(change: Change) -> str:
 
 
 def _files(files: FileChanges) -> Iterator[Text]:
-    renamed = [f"{old} → {new}" for old, new in files.renamed]
-    yield from _first_few("added  ", "green", files.added)
-    yield from _first_few("edited ", "yellow", files.edited)
-    yield from _first_few("renamed", "cyan", renamed)
-    yield from _first_few("removed", "red", files.removed)
+    renamed = tuple(f"{old} → {new}" for old, new in files.renamed)
+    for head, style, lines in (
+        ("added  ", "green", files.added),
+        ("edited ", "yellow", files.edited),
+        ("renamed", "cyan", renamed),
+        ("removed", "red", files.removed),
+    ):
+        more = [f"and {len(lines) - _MOST_SHOWN:,} more"] if len(lines) > _MOST_SHOWN else []
+        yield from (Text.assemble((head, style), f" {line}") for line in (*lines[:_MOST_SHOWN], *more))
     if files:
-        yield Text(f"{number(files.unchanged)} unchanged", "dim")
-
-
-def _first_few(head: str, style: str, lines: Sequence[str]) -> Iterator[Text]:
-    for line in lines[:_MOST_SHOWN]:
-        yield Text.assemble((head, style), f" {line}")
-    if len(lines) > _MOST_SHOWN:
-        yield Text.assemble((head, style), (f" and {number(len(lines) - _MOST_SHOWN)} more", "dim"))
+        yield Text(f"{files.unchanged:,} unchanged", "dim")
 
 
 def _titled_rows(title: str, lines: Iterable[str | Text]) -> Iterator[tuple[str, str | Text]]:
@@ -128,14 +131,7 @@ def _titled_rows(title: str, lines: Iterable[str | Text]) -> Iterator[tuple[str,
 
 
 def _value(value: Any) -> str:
-    text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
-
-
-def _reuse(status: Status) -> str:
-    if status.snapshot is None:
-        return "Nothing to reuse yet"
-    return "Unchanged results are reused or come from the LLM cache"
+    return shorten("none" if value is None else str(value), _LONGEST_VALUE)
 
 
 def _facts(status: Status, plan: "Plan | None", problem: str | None) -> dict[str, Any]:
@@ -143,21 +139,11 @@ def _facts(status: Status, plan: "Plan | None", problem: str | None) -> dict[str
 
     snapshot = status.snapshot
     return {
-        "corpus": status.corpus,
-        "up_to_date": status.up_to_date,
+        **{name: getattr(status, name) for name in _FACTS},
         "damaged": str(snapshot.file) if snapshot and status.damaged else None,
         "version": snapshot.version if snapshot else None,
         "published": snapshot.published if snapshot else None,
         "files": asdict(status.files) | {"now": status.files.current_count},
-        "settings": status.settings,
-        "models": status.models,
-        "prompts": status.prompts,
-        "code": status.code,
-        "libraries": status.libraries,
-        "package": status.package,
-        "redo": status.redo,
-        "asked": status.asked,
-        "unfinished": status.unfinished,
         "plan": plan_facts(plan) if plan else None,
         "plan_problem": problem,
     }

@@ -55,7 +55,7 @@ def evaluate_corpus(
     plan_only: PlanOnly = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Copy the report, one HTML page, to this file or folder.", show_default=False),
+        typer.Option(help="Copy the report, one HTML page, to this file or folder."),
     ] = None,
     yes: Yes = False,
 ) -> Result:

@@ -9,19 +9,17 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.options import MaxTokens, MaxUsd, Name, PlanOnly, Yes
-from graphrag_dagster.cli.progress_bars import progress_on
-from graphrag_dagster.cli.result import Part, Result
+from graphrag_dagster.cli.progress_bars import watching
+from graphrag_dagster.cli.result import Part, Result, labelled
 from graphrag_dagster.cli.run_budget import RunBudget
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.corpus_index import session_of, settings_for_questions
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer, PathIndex
 from graphrag_dagster.systems.lego.training.gold_paths import DrawnQuestions
-from graphrag_dagster.systems.lego.training.path_model_training import PathTraining
+from graphrag_dagster.systems.lego.training.path_model_training import PathTraining, SelectorFile, TunedScorer
 
 _MOST_COMPARED = 5
 
@@ -30,7 +28,7 @@ def paths(
     name: Name,
     question: Annotated[
         str | None,
-        typer.Argument(help="One question; default: all of the corpus's question files.", show_default=False),
+        typer.Argument(help="One question; default: all of the corpus's question files."),
     ] = None,
     instance: Annotated[
         str,
@@ -47,7 +45,6 @@ def paths(
             help="Label of an entity that the question is about; several times for several. "
             "Default: those in [brackets], else those that it names.",
             metavar="LABEL",
-            show_default=False,
         ),
     ] = None,
     max_usd: MaxUsd = None,
@@ -70,7 +67,8 @@ def paths(
     chosen = list(dict.fromkeys(one.strip() for one in instance.split(",") if one.strip()))
     if not chosen:
         raise QuestionError("name instances, such as --instance 1,2,12")
-    found = _ask_instances(name, question, chosen, entity or ())
+    session = session_of(name, settings_for_questions(name), "path_asked")
+    found = PathIndex(Warehouse(), name, session).ask(question, chosen, entity or ())
     if len(found) == 1:
         return Result(asdict(found[0]), _found_lines(found[0]))
     facts = {"corpus": name, "question": found[0].question, "instances": found}
@@ -80,11 +78,12 @@ def paths(
 def _compared(found: Sequence[InstanceAnswer]) -> Iterator[Part]:
     """Yield the best paths and the answers of several instances beside each other (paper Figure 9)."""
     yield from _linked_lines(found[0])
-    table = RichTable(title=Text(found[0].question), title_justify="left", show_lines=True)
-    table.add_column("instance")
-    table.add_column("subgraph", justify="right")
-    table.add_column("paths, best first", overflow="fold")
-    table.add_column("answer", overflow="fold")
+    table = RichTable(
+        *("instance", "subgraph", "paths, best first", "answer"),
+        title=Text(found[0].question),
+        title_justify="left",
+        show_lines=True,
+    )
     for one in found:
         best = [f"{path['score']:.3f}  {path['text']}" for path in one.paths[:_MOST_COMPARED]]
         table.add_row(
@@ -94,13 +93,6 @@ def _compared(found: Sequence[InstanceAnswer]) -> Iterator[Part]:
             Text(one.answer),
         )
     yield table
-
-
-def _ask_instances(
-    name: str, question: str, instances: Sequence[str], entities: Sequence[str]
-) -> list[InstanceAnswer]:
-    session = session_of(name, settings_for_questions(name), "path_asked")
-    return PathIndex(Warehouse(), name, session).ask(question, instances, entities)
 
 
 def _linked_lines(one: InstanceAnswer) -> Iterator[str | Text]:
@@ -126,11 +118,11 @@ def train_paths(
     name: Name,
     folder: Annotated[
         Path | None,
-        typer.Option(help="New folder for the scorer that is fine-tuned.", show_default=False),
+        typer.Option(help="New folder for the scorer that is fine-tuned."),
     ] = None,
     selector_file: Annotated[
         Path | None,
-        typer.Option(help="File of JSON lines, chats that a selector learns from.", show_default=False),
+        typer.Option(help="File of JSON lines, chats that a selector learns from."),
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Questions at most, those held out among them.")] = 1000,
     epochs: Annotated[
@@ -149,26 +141,29 @@ def train_paths(
         raise typer.BadParameter("give one of --folder and --selector-file")
     if folder is None and (epochs or device):
         raise typer.BadParameter("--epochs and --device need --folder")
-    with progress_on(ERR) as shown, listening(shown):
+    store = CorpusStore()
+    session = session_of(name, store.settings(name), "paths")
+    training = PathTraining(Warehouse(), name, store.folder(name), session)
+    with watching():
         if folder is not None:
-            return _tuned(name, folder.absolute(), most, epochs or 1, device or "cpu")
-        return _selector_file(name, Path(selector_file or "").absolute(), most)
+            folder = folder.absolute()
+            made = training.tune(folder, most, epochs=epochs or 1, device=device or "cpu")
+            return _tuned(name, folder, made)
+        return _selector_file(name, training.write_selector_file(Path(selector_file or "").absolute(), most))
 
 
-def _selector_file(name: str, file: Path, most: int) -> Result:
-    made = _training(name).write_selector_file(file, most)
-    more = {"lines": made.lines, "replies_none": made.none}
-    facts = {"corpus": name, "file": made.file, **_training_facts(made.questions), **more}
-    told = [
-        *_question_lines(made.questions),
-        f"lines: {made.lines:,}, of which the reply is NONE: {made.none:,}",
-        f"chats with the selector are in {made.file}",
-    ]
-    return Result(facts, told)
+def _selector_file(name: str, made: SelectorFile) -> Result:
+    facts = {
+        "corpus": name,
+        "file": made.file,
+        **_training_facts(made.questions),
+        "lines": made.lines,
+        "replies_none": made.none,
+    }
+    return Result(facts, [labelled(facts)], _doubts(made.questions))
 
 
-def _tuned(name: str, folder: Path, most: int, epochs: int, device: str) -> Result:
-    made = _training(name).tune(folder, most, epochs=epochs, device=device)
+def _tuned(name: str, folder: Path, made: TunedScorer) -> Result:
     tuned = made.tuned
     facts = {
         "corpus": name,
@@ -184,25 +179,11 @@ def _tuned(name: str, folder: Path, most: int, epochs: int, device: str) -> Resu
         "nearest_before": tuned.before,
         "nearest_after": tuned.after,
     }
-    worth: str | Text = Text("no question is held out, so that nothing tells what was learnt", "yellow")
-    if tuned.before is not None and tuned.after is not None:
-        told = f"{tuned.before:.3f} before, {tuned.after:.3f} after"
-        worth = f"share of those held out whose nearest path is right: {told}"
-    shown = [
-        *_question_lines(made.questions),
-        f"without a path to an answer: {made.without:,}",
-        f"pairs of question and path: {tuned.pairs:,}, left out: {tuned.left_out:,}",
-        f"steps: {tuned.steps:,}, seconds: {tuned.seconds:,.1f}, loss: {tuned.loss:.4f}",
-        worth,
-        f"to use it: paths: {{scorer: {made.scorer}, scorer_model: {folder}}}",
-    ]
-    return Result(facts, shown)
-
-
-def _training(name: str) -> PathTraining:
-    store = CorpusStore()
-    session = session_of(name, store.settings(name), "paths")
-    return PathTraining(Warehouse(), name, store.folder(name), session)
+    use = f"to use it: paths: {{scorer: {made.scorer}, scorer_model: {folder}}}"
+    unknown = ["no question is held out, so that nothing tells what was learnt"]
+    return Result(
+        facts, [labelled(facts), use], [*_doubts(made.questions), *(unknown if tuned.after is None else [])]
+    )
 
 
 def _training_facts(drawn: DrawnQuestions) -> dict[str, Any]:
@@ -215,13 +196,9 @@ def _training_facts(drawn: DrawnQuestions) -> dict[str, Any]:
     }
 
 
-def _question_lines(drawn: DrawnQuestions) -> Iterator[str | Text]:
-    learnt = len(drawn.learnt)
-    held_out = len(drawn.questions) - learnt
-    yield f"questions: {drawn.files:,}, for training: {learnt:,}, held out: {held_out:,}"
-    if drawn.measured:
-        yield Text(
-            f"{drawn.measured:,} of those for training are asked by 'paths', too, whose figures they "
-            "flatter: measure on other files, or set paths.sample",
-            "yellow",
-        )
+def _doubts(drawn: DrawnQuestions) -> list[str]:
+    told = (
+        f"{drawn.measured:,} of the questions for training are asked by 'paths', too, whose figures they "
+        "flatter: measure on other files, or set paths.sample"
+    )
+    return [told] if drawn.measured else []

@@ -62,7 +62,7 @@ _STUDY_TABLES = {
 #: What studies ask of models; the others ask none.
 _STUDY_PLANS = {"gleanings": plan_gleanings_of, "windows": plan_windows_of, "paths": plan_path_study_of}
 #: Names of columns that are too long for 80 characters.
-_SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
+_SHORT = {"gleanings": "rounds", "relationships": "relations"}
 #: Measures of paths in words that are short enough.
 _PATH_MEASURES = {
     "subgraph_recall": "recall",
@@ -84,8 +84,7 @@ def run_study(
         typer.Argument(
             help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size; "
             "context: what context nodes are worth beside random ones; paths: what recall of subgraphs is "
-            "worth, and what acceleration and additional steps cost.",
-            show_default=False,
+            "worth, and what acceleration and additional steps cost."
         ),
     ],
     max_usd: MaxUsd = None,

@@ -6,19 +6,20 @@ import asyncio
 import atexit
 import os
 import threading
-import uuid
+from collections import defaultdict, deque
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphrag_dagster.kernel.models.cache.cache_schema import Backend, CacheFileError, Write
-from graphrag_dagster.kernel.models.cache.leases import Leases, Presence
+from graphrag_dagster.kernel.models.cache.cache_schema import Backend, CacheFileError
+from graphrag_dagster.kernel.models.cache.leases import Leases
 from graphrag_dagster.kernel.models.cache.sqlite_backend import SqliteBackend
-from graphrag_dagster.kernel.models.chat.concurrent_calls import call_loop
 from graphrag_dagster.kernel.storage.home import cache_place, is_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     from graphrag_dagster.kernel.models.model_costs import Amount
 
@@ -32,11 +33,9 @@ class Database:
         place: a file, made with its folder where absent; or ``postgresql://…``.
 
     Attributes:
-        holder: the name under which this process shares the cache with others.
-        presence: tells them that it is there.
-        leases: what it asks for, so that they wait for it.
+        leases: what this process asks for, so that others wait for it.
         in_flight: what calls of this process may cost at worst, by corpus and run.
-        turns: held, by corpus and run, while room for such a call is looked for.
+        reserving: held while room for such a call is looked for.
 
     Raises:
         CacheFileError: it cannot be opened, is no such database, or is of another format.
@@ -44,27 +43,23 @@ class Database:
 
     def __init__(self, place: Path | str) -> None:
         self.place = str(place)
-        self.holder = uuid.uuid4().hex
         self._lock = threading.RLock()
-        #: Held for a moment only, so that an event loop never waits for a transaction of another thread.
-        self._queue = threading.Lock()
-        self._waiting: list[Write] = []
-        self._failed = False
-        self.presence = Presence(self)
-        self.backend = _backend(self.place, self.holder)
+        self.backend = _backend(self.place)
         self.leases = Leases(self)
-        self.in_flight: dict[tuple[str, str], dict[int, Amount]] = {}
-        self.turns: dict[tuple[str, str], asyncio.Lock] = {}
+        self.in_flight: defaultdict[tuple[str, str], list[Amount]] = defaultdict(list)
+        self.reserving = asyncio.Lock()
+        self._writer = ThreadPoolExecutor(1, "cache-writer")
+        self._under_way: deque[Future[object]] = deque()
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
-        """Read what was written, also what waits to be.
+        """Read what was written, also by :meth:`write_soon`.
 
         Raises:
             CacheFileError: the database is damaged, or away for too long.
         """
+        self._wait_for_writes()
         with self._lock, self.backend.named_errors():
-            self._write_waiting()
             yield self.backend.connection
 
     def write(self, work: Callable[[Any], T]) -> T:
@@ -76,7 +71,27 @@ class Database:
         Raises:
             CacheFileError: the database is damaged or full, or fails, or is away for too long.
         """
-        return cast("T", self._transaction(work))
+        self._wait_for_writes()
+        return self.transaction(work)
+
+    def transaction(self, work: Callable[[Any], T]) -> T:
+        """As :meth:`write`, for one who is not to be told what went wrong with earlier writes."""
+        with self._lock, self.backend.named_errors():
+            return self.backend.transaction(work)
+
+    def write_soon(self, work: Callable[[Any], object]) -> None:
+        """Write into a file at once, into a remote database in a thread: no event loop may wait for it.
+
+        Raises:
+            CacheFileError: as :meth:`write`; where it is written in a thread, whoever reads or writes next
+                is told.
+        """
+        if self.backend.remote:
+            # Where the process ends there are no more threads.
+            with suppress(RuntimeError):
+                self._under_way.append(self._writer.submit(self.transaction, work))
+                return
+        self.transaction(work)
 
     async def ask(self, work: Callable[[], T]) -> T:
         """Return what ``work``, which asks this database, returns; a remote one is asked in a thread.
@@ -92,64 +107,11 @@ class Database:
             await asyncio.wait([asked])
             raise
 
-    def _transaction(self, work: Callable[[Any], T] | None) -> T | None:
-        with self._lock, self.backend.named_errors():
-            with self._queue:
-                waiting, self._waiting = self._waiting, []
-            try:
-                made = self.backend.transaction(waiting, work)
-            except BaseException:
-                with self._queue:
-                    self._waiting[:0] = waiting
-                raise
-            self._failed = False
-            return made
-
-    def write_soon(self, write: Write) -> None:
-        """Write in the next turn of the loop of the calls, in one transaction with what else waits.
-
-        Whoever is not on that loop has it written at once.
-
-        Args:
-            write: done before anything else is read or written.
-
-        Raises:
-            CacheFileError: the database is damaged or full, or fails; perhaps at an earlier one.
-        """
-        calls = call_loop()
-        with self._queue:
-            self._waiting.append(write)
-            first = len(self._waiting) == 1
-        if calls is not None and not self._failed:
-            if first:
-                calls.call_soon(self._flush, calls)
-            return
-        try:
-            self._write_waiting()
-        except BaseException:
-            with self._lock, self._queue:
-                self._waiting.remove(write)
-            raise
-
-    def _flush(self, calls: asyncio.AbstractEventLoop) -> None:
-        if not self.backend.remote:
-            self.settle()
-            return
-        # Where the process ends there are no more threads: it writes what waits itself.
-        with suppress(RuntimeError):
-            calls.run_in_executor(None, self.settle)
-
-    def settle(self) -> None:
-        """Write what waits; where that fails, who writes or reads next is told."""
-        try:
-            self._write_waiting()
-        except Exception:
-            self._failed = True
-
-    def _write_waiting(self) -> None:
-        with self._lock:
-            if self._waiting:
-                self._transaction(None)
+    def _wait_for_writes(self) -> None:
+        writes = [self._under_way.popleft() for _ in range(len(self._under_way))]
+        wait(writes)
+        for write in writes:
+            write.result()
 
     def shrink(self) -> None:
         """Give back the room of what was deleted, so that no trace of it is left in the tables.
@@ -161,26 +123,24 @@ class Database:
             self.backend.shrink()
 
     def end(self) -> None:
-        """Write what waits, and give up what is held, as before the process ends."""
-        self.settle()
-        if not self._failed:
-            with suppress(CacheFileError):
-                self.presence.end()
+        """Finish what is being written, and give up what is held, as before the process ends."""
+        with suppress(CacheFileError):
+            self._wait_for_writes()
+            self.leases.end()
 
     def close(self) -> None:
         """Close the connection."""
-        with self._lock:
-            self.end()
-            self._waiting.clear()
-            self.backend.close()
+        self.end()
+        self._writer.shutdown()
+        self.backend.close()
 
 
-def _backend(place: str, holder: str) -> Backend:
+def _backend(place: str) -> Backend:
     if not is_postgres(place):
         return SqliteBackend(Path(place))
     from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
 
-    return PostgresBackend(place, holder)
+    return PostgresBackend(place)
 
 
 #: By process too: a forked one must not use the connection that it inherits.
@@ -190,7 +150,7 @@ _opening = threading.Lock()
 
 @atexit.register
 def end_all() -> None:
-    """Write what waits, in all caches of this process, as before it ends."""
+    """Finish what is being written, in all caches of this process, as before it ends."""
     for (process, _), database in list(_open.items()):
         if process == os.getpid():
             database.end()

@@ -18,10 +18,14 @@ _BY_TASK = ("task", "model", "replies", "input_tokens", "output_tokens", "bytes"
 _EXPORTED = "key, task, model, text, finish_reason, note, input_tokens, cached_input_tokens, output_tokens"
 
 _SOME = 500
-_TABLE = re.compile(r"create table (\w+) \((.*?)\n\)", re.DOTALL)
+_TABLE = re.compile(r"create table if not exists (\w+) \((.*?)\n\)", re.DOTALL)
 _KEY = re.compile(r"primary key \(([^)]*)\)|(\w+) \w+ primary key")
 #: The tables, and the columns that their rows are known by.
-_KEYS = {name: "".join(_KEY.findall(body)[0]).split(", ") for name, body in _TABLE.findall(TABLES)}
+_KEYS = {
+    name: "".join(_KEY.findall(body)[0]).split(", ")
+    for name, body in _TABLE.findall(TABLES)
+    if name != "held_keys"
+}
 
 
 def _shown(seconds: float) -> str:
@@ -116,7 +120,7 @@ class CacheMaintenance:
                 for table in ("finished", "usage", "batches", "indexings"):
                     connection.execute(f"delete from {table} where corpus = ?", (corpus,))
                 # Earlier versions made them, with names of corpora in them.
-                for table in ("unread_prompts", "reservations"):
+                for table in ("unread_prompts", "reservations", "leases", "holders"):
                     connection.execute(f"drop table if exists {table}")
                 connection.execute("delete from batch_lines where batch not in (select id from batches)")
             kept = connection.execute("select count(*) from uses where corpus = ?", (corpus,)).fetchone()[0]

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
-from weakref import WeakKeyDictionary
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.llm_cache import reply_key, reply_keys
@@ -105,10 +104,6 @@ class Sender(Protocol):
         """Return the reply; see :class:`.OpenAIChatModel`."""
 
 
-async def _ready() -> None:
-    pass
-
-
 class CachedChatModel:
     """A :class:`~graphrag_dagster.kernel.models.chat.chat_model.ChatModel` that pays for nothing twice.
 
@@ -128,7 +123,7 @@ class CachedChatModel:
         sender: Sender,
         account: UsageAccount,
         meter: CostMeter,
-        gate: Callable[[], Awaitable[None]] = _ready,
+        gate: Callable[[], Awaitable[None]] | None = None,
         direct: tuple[Sender, CostMeter] | None = None,
     ) -> None:
         self.name = sender.settings.name
@@ -141,7 +136,6 @@ class CachedChatModel:
         self._opened: asyncio.Task[None] | None = None
         self._under_way: dict[bytes, asyncio.Event] = {}
         self._seconds: dict[bytes, float] = {}
-        self._keys: WeakKeyDictionary[ChatRequest, bytes] = WeakKeyDictionary()
 
     @property
     def concurrency(self) -> int:
@@ -156,14 +150,16 @@ class CachedChatModel:
             BudgetExhausted: the call might pass a limit of the run.
             EndpointError: the endpoint cannot be used at all, or reads only a part of a prompt.
         """
-        key = self._key(request)
+        keys = reply_keys(self._sender.settings, request)
+        key = keys[0]
         if request.again:
             return await self._send_again(request, key, listen)
         while other := self._under_way.get(key):
             await other.wait()
         done = self._under_way[key] = asyncio.Event()
         try:
-            while (kept := await self._find(request)) is None:
+            # One that is under a key of 0.1.0 comes under that of today once it is used.
+            while (kept := await self._account.replies.find(keys, self._account.user)) is None:
                 # Another process may have asked for it meanwhile.
                 if await self._leases.take(key):
                     try:
@@ -181,14 +177,9 @@ class CachedChatModel:
             listen(kept.text)
         return kept
 
-    async def _find(self, request: ChatRequest) -> ChatReply | None:
-        """The cached reply; one that is under a key of 0.1.0 comes under that of today once it is used."""
-        keys = reply_keys(self._sender.settings, request)
-        return await self._account.replies.find(keys, self._account.user)
-
     async def _send_again(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         """Ask again, while other processes go on waiting for the reply to what was asked first."""
-        first = self._key(request.first) if request.first else key
+        first = reply_key(self._sender.settings, request.first) if request.first else key
         self._leases.hold_on(first)
         try:
             # A usable reply is remembered as that to the first request, whatever was asked in the end.
@@ -198,46 +189,23 @@ class CachedChatModel:
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
         """Cache a usable reply to this request."""
-        key = self._key(request)
+        key = reply_key(self._sender.settings, request)
         seconds = self._seconds.pop(key, 0.0)
         self._account.replies.keep(key, request.task, self.name, reply, seconds, self._account.user)
         note_reply(key)
 
-    def _key(self, request: ChatRequest) -> bytes:
-        """The key of a request; making it takes longer than looking for it."""
-        key = self._keys.get(request)
-        if key is None:
-            key = self._keys[request] = reply_key(self._sender.settings, request)
-        return key
-
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         await self.open()
         try:
-            came = await self._send_by(self._sender, self._meter, request, listen)
+            came = await send_accounted(self._sender.send, self._meter, request, listen)
         except RefusedInBatch:
             if self._direct is None:
                 raise
-            came = await self._send_by(*self._direct, request, listen)
+            sender, meter = self._direct
+            came = await send_accounted(sender.send, meter, request, listen)
         check_whole(self.name, request, came.reply.input_tokens)
         self._seconds[key] = came.seconds
         return came.reply
-
-    @staticmethod
-    async def _send_by(
-        sender: Sender, meter: CostMeter, request: ChatRequest, listen: Listener | None
-    ) -> ServerReply:
-        worst = await meter.reserve(_most_tokens(request), request.max_tokens)
-        use, tries = ModelUse(), Tries(request.task)
-        try:
-            came = await sender.send(request, listen, tries)
-            paid = use_of(came.reply, tries, repeated=request.again > 0)
-            use = paid if came.paid else ModelUse(cached=1)
-        except BaseException as error:
-            use = usage_of_lost_call(tries, error)
-            raise
-        finally:
-            meter.settle(worst, request.task, use)
-        return came
 
     async def open(self) -> None:
         """Make sure, once, that the endpoint is of use.
@@ -245,9 +213,33 @@ class CachedChatModel:
         Raises:
             EndpointError: it is not.
         """
+        if self._gate is None:
+            return
         if self._opened is None:
             self._opened = asyncio.ensure_future(self._gate())
         await asyncio.shield(self._opened)
+
+
+async def send_accounted(
+    send: Callable[[ChatRequest, Listener | None, Tries], Awaitable[ServerReply]],
+    meter: CostMeter,
+    request: ChatRequest,
+    listen: Listener | None,
+    tries: Tries | None = None,
+) -> ServerReply:
+    """Return the reply; what the call may cost is reserved, what it has cost is booked however it ends."""
+    worst = await meter.reserve(_most_tokens(request), request.max_tokens)
+    use, tries = ModelUse(), tries or Tries(request.task)
+    try:
+        came = await send(request, listen, tries)
+        paid = use_of(came.reply, tries, repeated=request.again > 0)
+        use = paid if came.paid else ModelUse(cached=1)
+    except BaseException as error:
+        use = usage_of_lost_call(tries, error)
+        raise
+    finally:
+        meter.settle(worst, request.task, use)
+    return came
 
 
 class AccountedChatModel(OpenAIChatModel):
@@ -266,11 +258,4 @@ class AccountedChatModel(OpenAIChatModel):
         self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
     ) -> ServerReply:
         """Return the reply; see :class:`.OpenAIChatModel`."""
-        tries = tries or Tries(request.task)
-        try:
-            came = await super().send(request, listen, tries)
-        except BaseException as error:
-            self._meter.book(request.task, usage_of_lost_call(tries, error))
-            raise
-        self._meter.book(request.task, use_of(came.reply, tries))
-        return came
+        return await send_accounted(super().send, self._meter, request, listen, tries)

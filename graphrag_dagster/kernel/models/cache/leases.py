@@ -1,7 +1,7 @@
 """Leases: of the processes that share an LLM cache one asks for a reply, the others wait for it.
 
-A lease stands in the database before the call is sent, and goes with the reply, or when the call has failed;
-those of a process that is not seen any more are free.
+A lease stands in the database before the call is sent, and goes with the reply, or when the call has failed.
+Its holder renews it meanwhile; one that was not renewed for long is free.
 """
 
 from __future__ import annotations
@@ -9,75 +9,28 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import uuid
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
+from graphrag_dagster.kernel.models.cache.cache_schema import rows_of_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from graphrag_dagster.kernel.models.cache.cache_database import Database
 
-#: Seconds after which a holder that was not seen is dead; how often it is seen meanwhile; and after how long
-#: what it has left is cleared away.
+#: Seconds after which a lease that was not renewed is free; how often it is renewed meanwhile; and after how
+#: long what a process has left is cleared away.
 LIFE = 20.0
 _BEATS = 5
 _CLEARED = 3600.0
 #: Seconds between two looks at what others ask for, or whether a database is back: more each time.
 _SOON, _LATE, _LONGER = 0.02, 1.0, 1.5
 #: What may be there of a key.
-_THERE = "select key from replies where key in ({0}) union all select key from vectors where key in ({0})"
+_THERE = tuple(f"select key from {table} where key in ({{keys}})" for table in ("replies", "vectors"))
 _jitter = random.SystemRandom()
-
-
-class Presence:
-    """Tells the others that this process is there while it holds something that they wait for.
-
-    Args:
-        database: that they share.
-
-    Attributes:
-        holding: what this process holds.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self.holding: set[Hashable] = set()
-        self._database = database
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def alive(self) -> str:
-        """Query of SQL: the processes that are there."""
-        return f"(select holder from holders where seen >= {self._database.backend.dead_before(LIFE)})"
-
-    def see(self, connection: Any) -> None:
-        """Note, in a transaction that takes something, that this process is there; it is seen from now on."""
-        backend = self._database.backend
-        connection.execute(
-            f"insert into holders (holder, seen) values (?, {backend.now}) "
-            "on conflict (holder) do update set seen = excluded.seen",
-            (self._database.holder,),
-        )
-        if self._thread is None:
-            _clear(connection, f"seen < {backend.dead_before(_CLEARED)}")
-            # A thread: a loop that is busy for long must not pass for dead.
-            self._thread = threading.Thread(target=self._beat, name="cache-presence", daemon=True)
-            self._thread.start()
-
-    def end(self) -> None:
-        """Be there no more: what this process holds is free at once."""
-        if self._thread is not None and not self._ended.is_set():
-            self._ended.set()
-            self._database.write(lambda connection: _clear(connection, "holder = ?", self._database.holder))
-
-    def _beat(self) -> None:
-        while not self._ended.wait(LIFE / _BEATS):
-            if self.holding:
-                # Who calls a model is told of it; here it is tried again, unless the cache was closed.
-                with suppress(Exception):
-                    self._database.write(self.see)
 
 
 class Leases:
@@ -89,9 +42,13 @@ class Leases:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._holder = uuid.uuid4().hex
         #: How many calls hold a key.
         self._held: dict[bytes, int] = {}
         self._counting = threading.Lock()
+        self._ended = threading.Event()
+        # A thread: a loop that is busy for long must not pass for dead.
+        self._renewing = threading.Thread(target=self._renew, name="cache-leases", daemon=True)
 
     async def take(self, key: bytes) -> bool:
         """Take the lease of a key as soon as no other process has it; False: there is something under it now.
@@ -133,21 +90,20 @@ class Leases:
             count = self._held.get(key, 0) + change
             if count:
                 self._held[key] = count
-                self._database.presence.holding.add(key)
             else:
                 self._held.pop(key, None)
-                self._database.presence.holding.discard(key)
             return count
 
     def _delete(self, key: bytes, connection: Any) -> None:
         # Else somebody else of this process asked for it before this was written.
         if key not in self._held:
-            connection.execute(
-                "delete from leases where key = ? and holder = ?", (key, self._database.holder)
-            )
+            connection.execute("delete from held_keys where key = ? and holder = ?", (key, self._holder))
 
     async def _ask(self, keys: Sequence[bytes]) -> list[bool | None]:
         """Whether each key is taken now; None: another process has it."""
+        with self._counting:
+            if self._renewing.ident is None:
+                self._renewing.start()
         # Counted before they are there, so that whoever gives one back meanwhile leaves it.
         for key in keys:
             self._count(key, 1)
@@ -165,19 +121,34 @@ class Leases:
         return taken
 
     def _take(self, connection: Any, keys: Sequence[bytes]) -> list[bool | None]:
-        there, mine = set[bytes](), set[bytes]()
-        presence, holder = self._database.presence, self._database.holder
-        presence.see(connection)
-        for some, marks in in_slices(list(dict.fromkeys(keys))):
-            there.update(key for (key,) in connection.execute(_THERE.format(marks), (*some, *some)))
-            connection.executemany(
-                "insert into leases (key, holder) values (?, ?) on conflict (key) do update "
-                f"set holder = excluded.holder where leases.holder not in {presence.alive()}",
-                [(key, holder) for key in some if key not in there],
-            )
-            query = f"select key from leases where holder = ? and key in ({marks})"
-            mine.update(key for (key,) in connection.execute(query, (holder, *some)))
+        now, free = self._database.backend.now, self._database.backend.dead_before(LIFE)
+        there = {key for query in _THERE for (key,) in rows_of_keys(connection, query, keys)}
+        connection.executemany(
+            f"insert into held_keys values (?, ?, {now}) on conflict (key) do update set "
+            f"holder = excluded.holder, renewed = excluded.renewed where held_keys.renewed < {free}",
+            [(key, self._holder) for key in keys if key not in there],
+        )
+        query = f"select key from held_keys where holder = '{self._holder}' and key in ({{keys}})"
+        mine = {key for (key,) in rows_of_keys(connection, query, keys)}
         return [False if key in there else key in mine or None for key in keys]
+
+    def _renew(self) -> None:
+        now, cleared = self._database.backend.now, self._database.backend.dead_before(_CLEARED)
+        self._write(f"delete from held_keys where holder <> ? and renewed < {cleared}")
+        while not self._ended.wait(LIFE / _BEATS):
+            if self._held:
+                self._write(f"update held_keys set renewed = {now} where holder = ?")
+
+    def _write(self, statement: str) -> None:
+        # Who calls a model is told of what fails; here it is tried again, unless the cache was closed.
+        with suppress(Exception):
+            self._database.transaction(lambda connection: connection.execute(statement, (self._holder,)))
+
+    def end(self) -> None:
+        """Take none any more: what this process holds is free at once."""
+        if self._renewing.is_alive() and not self._ended.is_set():
+            self._ended.set()
+            self._write("delete from held_keys where holder = ?")
 
 
 def pauses_of_waiting() -> Iterator[float]:
@@ -186,9 +157,3 @@ def pauses_of_waiting() -> Iterator[float]:
     while True:
         yield pause * _jitter.uniform(0.7, 1.0)
         pause = min(pause * _LONGER, _LATE)
-
-
-def _clear(connection: Any, which: str, *parameters: str) -> None:
-    gone = f"holder in (select holder from holders where {which})"
-    for table in ("leases", "holders"):
-        connection.execute(f"delete from {table} where {gone}", parameters)

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at, own_database
-from graphrag_dagster.kernel.models.cache.cache_schema import in_slices
+from graphrag_dagster.kernel.models.cache.cache_schema import rows_of_keys
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, strict_schema_text
@@ -23,6 +23,10 @@ from graphrag_dagster.kernel.storage.home import cache_location
 
 #: What keys are the hash of; made once, since to make it takes as long as to write what has a vector.
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+#: What stays of a reply that is replaced.
+_FIXED = frozenset({"key", "task", "model"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,59 +110,46 @@ class Replies:
     def _found(self, keys: Sequence[bytes]) -> dict[bytes, ChatReply]:
         query = (
             "select key, text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
-            f"from replies where key in ({','.join('?' * len(keys))})"
+            "from replies where key in ({keys})"
         )
         with self._database.reading() as connection:
-            return {row[0]: ChatReply(*row[1:]) for row in connection.execute(query, keys)}
+            return {row[0]: ChatReply(*row[1:]) for row in rows_of_keys(connection, query, keys)}
 
     def has(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys under which there is a reply or a vector."""
-        found: set[bytes] = set()
+        queries = [f"select key from {table} where key in ({{keys}})" for table in ("replies", "vectors")]
         with self._database.reading() as connection:
-            for some, marks in in_slices(keys):
-                for table in ("replies", "vectors"):
-                    query = f"select key from {table} where key in ({marks})"
-                    found.update(key for (key,) in connection.execute(query, some))
-        return found
+            return {key for query in queries for (key,) in rows_of_keys(connection, query, keys)}
 
     def keep(self, key: bytes, task: str, model: str, reply: ChatReply, seconds: float, user: User) -> None:
         """Cache a reply that proved usable, replacing one that no longer does."""
-        row = (
-            key,
-            task,
-            model,
-            reply.text,
-            reply.finish_reason,
-            reply.note,
-            reply.input_tokens,
-            reply.cached_input_tokens,
-            reply.output_tokens,
-            seconds,
-            time.time(),
+        columns = {
+            "key": key,
+            "task": task,
+            "model": model,
+            **asdict(reply),
+            "seconds": seconds,
+            "created": time.time(),
+        }
+        changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in _FIXED)
+        statement = (
+            f"insert into replies ({', '.join(columns)}) values ({', '.join('?' * len(columns))}) "
+            f"on conflict (key) do update set {changed} where excluded.text <> replies.text"
         )
 
         def write(connection: Any) -> None:
-            connection.execute(
-                "insert into replies values (?,?,?,?,?,?,?,?,?,?,?) on conflict (key) do update set "
-                "text = excluded.text, finish_reason = excluded.finish_reason, note = excluded.note, "
-                "input_tokens = excluded.input_tokens, cached_input_tokens = excluded.cached_input_tokens, "
-                "output_tokens = excluded.output_tokens, seconds = excluded.seconds, "
-                "created = excluded.created where excluded.text <> replies.text",
-                row,
-            )
+            connection.execute(statement, tuple(columns.values()))
             _record_use(connection, [key], user)
-            connection.execute("delete from leases where key = ?", (key,))
+            connection.execute("delete from held_keys where key = ?", (key,))
 
         self._database.write_soon(write)
 
     def vectors(self, keys: Sequence[bytes], user: User) -> dict[bytes, NDArray[np.float32]]:
         """Return the vectors there are of these keys, and note who uses them."""
-        found: dict[bytes, NDArray[np.float32]] = {}
+        query = "select key, vector from vectors where key in ({keys})"
         with self._database.reading() as connection:
-            for some, marks in in_slices(keys):
-                query = f"select key, vector from vectors where key in ({marks})"
-                for key, vector in connection.execute(query, some):
-                    found[key] = np.frombuffer(vector, dtype="<f4")
+            rows = rows_of_keys(connection, query, keys)
+            found = {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
         if found:
             self._database.write(lambda connection: _record_use(connection, found, user))
         return found
@@ -185,15 +176,14 @@ class Replies:
     def tasks(self, keys: Sequence[bytes]) -> dict[tuple[str, str], ModelUse]:
         """Return what it saves not to ask again for the replies of these keys, by task and model."""
         saved: dict[tuple[str, str], ModelUse] = {}
+        query = (
+            "select task, model, count(*), sum(input_tokens + output_tokens) from replies "
+            "where key in ({keys}) group by task, model"
+        )
         with self._database.reading() as connection:
-            for some, marks in in_slices(keys):
-                query = (
-                    "select task, model, count(*), sum(input_tokens + output_tokens) from replies "
-                    f"where key in ({marks}) group by task, model"
-                )
-                for task, model, count, tokens in connection.execute(query, some):
-                    use = ModelUse(cached=count, saved_tokens=tokens)
-                    saved[task, model] = saved.get((task, model), ModelUse()) + use
+            for task, model, count, tokens in rows_of_keys(connection, query, keys):
+                use = ModelUse(cached=count, saved_tokens=tokens)
+                saved[task, model] = saved.get((task, model), ModelUse()) + use
         return saved
 
     def used_by(self, user: User) -> bool:

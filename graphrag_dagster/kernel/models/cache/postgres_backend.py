@@ -2,8 +2,8 @@
 
 Whoever writes holds one lock of the database, so there is one writer at a time, as in SQLite: what is decided
 on what was read holds, and no two transactions wait for each other. A connection that breaks is made anew,
-and what was under way is done again; the serial number of the last transaction, which each writes along, says
-whether it had come through.
+and what was under way is done again; the number of the last transaction, which each connection writes along,
+says whether it had come through. (``pg_xact_status`` does not: a server that is killed gives numbers again.)
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import logging
 import re
 import time
+import uuid
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.models.cache.cache_schema import SHARING, TABLES, VERSION, CacheFileError, Write
+from graphrag_dagster.kernel.models.cache.cache_schema import TABLES, VERSION, CacheFileError, check_format
 from graphrag_dagster.kernel.models.cache.leases import pauses_of_waiting
 
 try:
@@ -46,13 +47,17 @@ _CONNECTING: dict[str, Any] = {
     "keepalives_count": 4,
     "tcp_user_timeout": 40_000,
 }
-#: Seconds for which one that was away for so long is not tried again.
-_GIVEN_UP = 5.0
 #: Milliseconds that deleted rows are waited for which others read.
 _LOCK_MS = 60_000
 #: Beginnings of the codes of errors with which the server ends a connection.
 _ENDED = ("08", "57P", "25P03")
-_LOCK = f"select pg_advisory_xact_lock(hashtext('{SCHEMA}'))"
+_LOCK = f"pg_advisory_xact_lock(hashtext('{SCHEMA}'))"
+_WRITERS = "create table if not exists writers (writer text primary key, serial bigint, at timestamptz)"
+#: Takes the lock, too.
+_BEGUN = (
+    f"insert into writers select %s, %s, now() from {_LOCK} "
+    "on conflict (writer) do update set serial = excluded.serial, at = excluded.at"
+)
 _TYPES = (
     # Sorted as SQLite does; a column may be named like its type.
     (r"\btext(?= not null| primary|,|\n)", 'text collate "C"'),
@@ -96,7 +101,6 @@ class PostgresBackend:
 
     Args:
         url: ``postgresql://user@host:port/database``; a password may be in ``PGPASSWORD`` or ``~/.pgpass``.
-        holder: name of who opens it.
 
     Raises:
         CacheFileError: the database cannot be reached, or its schema is of another format.
@@ -105,23 +109,20 @@ class PostgresBackend:
     remote = True
     now = "extract(epoch from clock_timestamp())::double precision"
 
-    def __init__(self, url: str, holder: str) -> None:
+    def __init__(self, url: str) -> None:
         try:
             parts = conninfo_to_dict(url)
         except psycopg.Error:
             raise CacheFileError(
                 "the address of the LLM cache cannot be understood; write postgresql://user@host:port/database"
             ) from None
-        self._url, self._holder, self._serial = url, holder, 0
+        self._url, self._writer, self._serial = url, uuid.uuid4().hex, 0
         self._given = {name: parts[name] for name in _CONNECTING if name in parts}
         self._secret = str(parts.get("password") or "")
         host = f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}"
         self.shown = f"postgresql://{parts.get('user', '')}@{host}/{parts.get('dbname', '')}"
-        self.connection = _Statements(self._run)
-        self._in_transaction = False
+        self.connection = _Statements(self._patiently)
         self._away_since: float | None = None
-        #: Until when nothing is tried, and why.
-        self._gone = (0.0, "")
         try:
             self._raw = self._connected()
             self._prepare()
@@ -131,32 +132,23 @@ class PostgresBackend:
                 "correct GRAPHRAG_DAGSTER_CACHE and PGPASSWORD"
             ) from None
 
-    def transaction(self, writes: Sequence[Write], work: Callable[[Any], T] | None) -> T | None:
-        """Do all of it, or nothing; where the connection breaks, do it anew unless it had come through."""
-        self._serial += 1
+    def transaction(self, work: Callable[[Any], T]) -> T:
+        """Return what ``work`` returns: all of it is done, or nothing.
+
+        Where the connection breaks, it is done anew, unless the transaction had come through.
+        """
         made: list[T] = []
-        pauses = pauses_of_waiting()
-        tried = False
-        while True:
-            try:
-                self._in_transaction = True
-                if not (tried and self._came_through()):
-                    made.clear()
-                    self._once(writes, work, made)
-                self._away_since = None
-                return made[-1] if made else None
-            except psycopg.Error as error:
-                lost = self._lost(error)
-                self._undo()
-                if not lost:
-                    raise
-                tried = True
-                self._wait(error, next(pauses))
-            except BaseException:
-                self._undo()
-                raise
-            finally:
-                self._in_transaction = False
+        self._serial += 1
+
+        def once(raw: psycopg.Connection) -> T:
+            if not (made and self._came_through(raw)):
+                made.clear()
+                with raw.transaction():
+                    raw.execute(_BEGUN, (self._writer, self._serial))
+                    made.append(work(_Statements(lambda action: action(raw))))
+            return made[0]
+
+        return self._patiently(once)
 
     def dead_before(self, seconds: float) -> str:
         """Expression of SQL: who was not seen since is dead; nobody is seen while the database is away."""
@@ -215,87 +207,46 @@ class PostgresBackend:
         raw.execute("set idle_in_transaction_session_timeout = '30s'")
         return raw
 
-    def _run(self, action: Callable[[psycopg.Connection], T]) -> T:
-        if self._in_transaction:
-            return action(self._raw)
-        pauses = pauses_of_waiting()
-        while True:
-            try:
-                made = action(self._open())
-            except psycopg.Error as error:
-                if not self._lost(error):
-                    raise
-                self._wait(error, next(pauses))
-            else:
-                self._away_since = None
-                return made
-
-    def _wait(self, error: psycopg.Error, seconds: float) -> None:
-        """Pause before the next try.
+    def _patiently(self, action: Callable[[psycopg.Connection], T]) -> T:
+        """Return what an action returns, which is done anew where the connection breaks.
 
         Raises:
             CacheFileError: the database has been away for too long.
         """
-        now = time.monotonic()
-        self._away_since = self._away_since or now
-        away = now - self._away_since
-        if away > PATIENCE:
-            # Of all the calls that are under way only the first is to wait for so long.
-            self._gone = (now + _GIVEN_UP, f"has been away for {away:.0f} s ({self._told(error)})")
-            self._check_gone()
-        time.sleep(seconds)
+        pauses = pauses_of_waiting()
+        while True:
+            try:
+                if self._raw.closed:
+                    self._raw = self._connected()
+                made = action(self._raw)
+            except psycopg.Error as error:
+                if (error.sqlstate or "").startswith(_ENDED):
+                    self._raw.close()
+                if not self._raw.closed:
+                    raise
+                self._check_patience(error)
+                time.sleep(next(pauses))
+            else:
+                self._away_since = None
+                return made
 
-    def _check_gone(self) -> None:
-        until, why = self._gone
-        if time.monotonic() < until:
+    def _check_patience(self, error: psycopg.Error) -> None:
+        # Of all the calls that are under way only the first waits for so long.
+        self._away_since = self._away_since or time.monotonic()
+        away = time.monotonic() - self._away_since
+        if away > PATIENCE:
             raise CacheFileError(
-                f"{self.shown} {why}; what was paid for before is cached. Start the database, and run again"
+                f"{self.shown} has been away for {away:.0f} s ({self._told(error)}); what was paid for is "
+                "cached. Start the database, and run again"
             ) from None
 
-    def _open(self) -> psycopg.Connection:
-        if self._raw.closed:
-            self._check_gone()
-            self._raw = self._connected()
-        return self._raw
-
-    def _once(self, writes: Sequence[Write], work: Callable[[Any], T] | None, made: list[T]) -> None:
-        raw = self._open()
-        # Sent in one go, answers are not waited for in between.
-        with raw.pipeline():
-            raw.execute("begin")
-            raw.execute(_LOCK)
-            self.connection.execute(
-                f"insert into holders values (?, {self.now}, ?) on conflict (holder) do update set "
-                "seen = excluded.seen, serial = excluded.serial",
-                (self._holder, self._serial),
-            )
-            for write in writes:
-                write(self.connection)
-            if work is None:
-                raw.execute("commit")
-        if work is not None:
-            made.append(work(self.connection))
-            raw.execute("commit")
-
-    def _came_through(self) -> bool:
-        """Whether the transaction of this serial number was written, of which no answer came."""
-        query = "select 1 from holders where holder = %s and serial = %s"
+    def _came_through(self, raw: psycopg.Connection) -> bool:
+        """Whether the last transaction was written, of which no answer came."""
+        query = "select serial from writers where writer = %s"
         # One that is still under way there, for nobody, is waited for.
-        with self._open().transaction():
-            self._raw.execute(_LOCK)
-            return self._raw.execute(query, (self._holder, self._serial)).fetchone() is not None
-
-    def _lost(self, error: psycopg.Error) -> bool:
-        if (error.sqlstate or "").startswith(_ENDED):
-            self._raw.close()
-        return self._raw.closed
-
-    def _undo(self) -> None:
-        if not self._raw.closed:
-            try:
-                self._raw.execute("rollback")
-            except psycopg.Error:
-                self._raw.close()
+        with raw.transaction():
+            raw.execute(f"select {_LOCK}")
+            return bool(_one(raw.execute(query, (self._writer,))) == self._serial)
 
     def _told(self, error: psycopg.Error) -> str:
         """The message alone: details quote rows, and some messages the address."""
@@ -304,37 +255,36 @@ class PostgresBackend:
         return text.replace(self._secret, "…") if self._secret else text
 
     def _prepare(self) -> None:
-        run = self._raw.execute
         with self._raw.transaction():
-            run(_LOCK)
-            there = run("select to_regnamespace(%s) is not null", (SCHEMA,)).fetchone()
-            marked = run("select to_regclass(%s) is not null", (f"{SCHEMA}.format",)).fetchone()
-            if marked == (True,):
-                self._check_version(run("select version from format").fetchone())
-                return
-            if (
-                there == (True,)
-                and run(
-                    "select 1 from pg_class where relnamespace = to_regnamespace(%s)", (SCHEMA,)
-                ).fetchone()
-            ):
-                raise CacheFileError(
-                    f"the schema {SCHEMA} of {self.shown} is of another program; use another database"
-                )
-            if there != (True,):
+            run = self._raw.execute
+            run(f"select {_LOCK}")
+            schema = _one(run("select to_regnamespace(%s)::oid", (SCHEMA,)))
+            tables = {
+                name for (name,) in run("select relname from pg_class where relnamespace = %s", (schema,))
+            }
+            version = _one(run("select version from format")) if "format" in tables else None
+            check_format(f"the schema {SCHEMA} of {self.shown}", version, made_by_others=bool(tables))
+            if schema is None:
                 run(f"create schema {SCHEMA}")
-            tables = TABLES + SHARING
-            for pattern, name in _TYPES:
-                tables = re.sub(pattern, name, tables)
-            for statement in filter(str.strip, tables.split(";")):
-                self._raw.execute(statement.encode())
-            run("create table format (version bigint not null)")
-            run("insert into format values (%s)", (VERSION,))
+            for statement in filter(str.strip, _TABLES.split(";")):
+                run(statement.encode())
+            run(_WRITERS)
+            run("delete from writers where at < now() - interval '1 day'")
+            if version is None:
+                run("create table format (version bigint not null)")
+                run("insert into format values (%s)", (VERSION,))
 
-    def _check_version(self, row: tuple[Any, ...] | None) -> None:
-        if row != (VERSION,):
-            raise CacheFileError(
-                f"the schema {SCHEMA} of {self.shown} has format {row[0] if row else 'none'}, and this "
-                f"version of graphrag-dagster reads format {VERSION} only; install the version that made it "
-                "on all machines, or use another database"
-            )
+
+def _one(found: psycopg.Cursor) -> Any:
+    """The only value of the only row."""
+    row = found.fetchone()
+    return row[0] if row else None
+
+
+def _in_types_of_postgres(tables: str) -> str:
+    for pattern, name in _TYPES:
+        tables = re.sub(pattern, name, tables)
+    return tables
+
+
+_TABLES = _in_types_of_postgres(TABLES)

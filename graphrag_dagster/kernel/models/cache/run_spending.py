@@ -10,8 +10,8 @@ from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExh
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.cache.cache_database import Database
 
-#: Seconds until it is looked again whether other assets of the run have left room: more each time.
-_SOON, _LATE = 0.05, 1.0
+#: Seconds until it is looked again whether calls in flight have left room: more each time.
+_SOON, _LATE = 0.02, 1.0
 
 
 class RunSpending:
@@ -31,9 +31,7 @@ class RunSpending:
         self.budget = budget
         self._database = database
         self._run = (corpus, run_id)
-        self._in_flight = database.in_flight.setdefault(self._run, {})
-        self._turn = database.turns.setdefault(self._run, asyncio.Lock())
-        self._waiting: list[asyncio.Future[None]] = []
+        self._in_flight = database.in_flight[self._run]
 
     async def reserve(self, worst: Amount) -> None:
         """Reserve what a call may cost at worst; where it does not fit, wait for calls in flight to settle.
@@ -41,36 +39,31 @@ class RunSpending:
         Raises:
             BudgetExhausted: it does not fit although nothing is in flight.
         """
+        if not self.budget.limited:
+            return
         pause = _SOON
         while True:
-            async with self._turn:
-                calls = dict(self._in_flight)
+            async with self._database.reserving:
+                calls = list(self._in_flight)
                 # A call that is settled meanwhile counts as in flight: it may be missing from what is read.
                 spent = await self._database.ask(self._spent)
-                if self.budget.allows(sum(calls.values(), spent) + worst):
-                    self._in_flight[id(worst)] = worst
+                if self.budget.allows(sum(calls, spent) + worst):
+                    self._in_flight.append(worst)
                     return
             if not calls:
                 raise BudgetExhausted(self.budget.exceeded_reason(spent, worst))
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await asyncio.wait([turn], timeout=pause)
+            await asyncio.sleep(pause)
             pause = min(2 * pause, _LATE)
 
     def settle(self, worst: Amount) -> None:
-        """Give back a reservation, once the call is booked, and wake who waits for room."""
-        self._in_flight.pop(id(worst), None)
-        waiting, self._waiting = self._waiting, []
-        for turn in waiting:
-            if not turn.done():
-                turn.set_result(None)
+        """Give back a reservation, once the call is booked."""
+        if self.budget.limited:
+            self._in_flight.remove(worst)
 
     def _spent(self) -> Amount:
+        query = (
+            "select coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(usd), 0.0) "
+            "from usage where corpus = ? and run_id = ?"
+        )
         with self._database.reading() as connection:
-            return Amount(
-                *connection.execute(
-                    "select coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(usd), 0.0) "
-                    "from usage where corpus = ? and run_id = ?",
-                    self._run,
-                ).fetchone()
-            )
+            return Amount(*connection.execute(query, self._run).fetchone())

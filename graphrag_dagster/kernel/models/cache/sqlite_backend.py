@@ -3,12 +3,12 @@
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from graphrag_dagster.kernel.models.cache.cache_schema import SHARING, TABLES, VERSION, CacheFileError, Write
+from graphrag_dagster.kernel.models.cache.cache_schema import TABLES, VERSION, CacheFileError, check_format
 
 T = TypeVar("T")
 
@@ -43,16 +43,12 @@ class SqliteBackend:
                 f"{path} cannot be used as the LLM cache: {error}; move it away or fix its permissions"
             ) from error
 
-    def transaction(
-        self, writes: Sequence[Write], work: Callable[[sqlite3.Connection], T] | None
-    ) -> T | None:
-        """Do all of it, or nothing."""
+    def transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what ``work`` returns: all of it is done, or nothing."""
         # Taken at the beginning: a reader that turned writer could be refused.
         self.connection.execute("begin immediate")
         try:
-            for write in writes:
-                write(self.connection)
-            made = work(self.connection) if work else None
+            made = work(self.connection)
             self.connection.execute("commit")
         except BaseException:
             # On a disk that is full SQLite has rolled back by itself.
@@ -127,19 +123,12 @@ class SqliteBackend:
         run("pragma synchronous = normal")
         run("pragma secure_delete = on")
         with self.named_errors():
-            self.transaction((), self._make_tables)
+            self.transaction(self._make_tables)
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
         version = connection.execute("pragma user_version").fetchone()[0]
-        if version not in {0, VERSION}:
-            raise CacheFileError(
-                f"{self.path} has format {version}, and this version of graphrag-dagster reads format "
-                f"{VERSION} only; install the version that wrote it, or move the file away"
-            )
-        if version == 0 and connection.execute("select 1 from sqlite_master").fetchone():
-            raise CacheFileError(
-                f"{self.path} is a database of another program; move it away, or set another file"
-            )
-        for statement in (SHARING if version == VERSION else TABLES + SHARING).split(";"):
+        filled = connection.execute("select 1 from sqlite_master").fetchone() is not None
+        check_format(self.shown, version or None, made_by_others=filled)
+        for statement in TABLES.split(";"):
             connection.execute(statement)
         connection.execute(f"pragma user_version = {VERSION}")

@@ -54,11 +54,17 @@ class UsageLog:
 
     def of_run(self, corpus: str, run_id: str) -> ModelUse:
         """Return what a run has used so far."""
-        return sum((use for _, use in self._rows(corpus, run_id)), ModelUse())
+        return sum(self.by_task(corpus, run_id).values(), ModelUse())
 
     def by_task(self, corpus: str, run_id: str) -> dict[tuple[str, str, str], ModelUse]:
         """Return what a run has used by asset, task and model."""
-        return dict(self._rows(corpus, run_id))
+        query = (
+            f"select asset, task, model, {', '.join(USE_FIELDS)} from usage "
+            "where corpus = ? and run_id = ? order by begun, asset, task, model"
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (corpus, run_id)).fetchall()
+        return {(row[0], row[1], row[2]): ModelUse(*row[3:]) for row in rows}
 
     def written(self, task: str, model: str) -> tuple[int, int]:
         """Return the calls of a task to a model in all accounts, and the tokens of their replies."""
@@ -74,15 +80,6 @@ class UsageLog:
         with self._database.reading() as connection:
             rows = connection.execute(query, (corpus,)).fetchall()
         return MODEL_USAGE.frame([_row(dict(zip(names, row, strict=True))) for row in rows])
-
-    def _rows(self, corpus: str, run_id: str) -> list[tuple[tuple[str, str, str], ModelUse]]:
-        query = (
-            f"select asset, task, model, {', '.join(USE_FIELDS)} from usage "
-            "where corpus = ? and run_id = ? order by begun, asset, task, model"
-        )
-        with self._database.reading() as connection:
-            rows = connection.execute(query, (corpus, run_id)).fetchall()
-        return [((row[0], row[1], row[2]), ModelUse(*row[3:])) for row in rows]
 
 
 def _row(kept: dict[str, Any]) -> dict[str, Any]:
@@ -165,30 +162,20 @@ class CostMeter:
 
     async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:
         """Reserve what a call may cost at most; see :class:`.RunSpending`."""
-        if not self._account.spending.budget.limited:
-            return Amount()
-        worst = Amount(input_tokens + output_tokens, self._usd(input_tokens, output_tokens))
+        usd = self._price.of(input_tokens, output_tokens) if self._price else 0.0
+        worst = Amount(input_tokens + output_tokens, usd)
         await self._account.spending.reserve(worst)
         return worst
 
     def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
         """Book a call, and give back what it did not need; its money is filled in here."""
-        self.book(task, use)
-        if self._account.spending.budget.limited:
-            self._account.spending.settle(worst)
-
-    def book(self, task: str, use: ModelUse) -> None:
-        """Book a call that nothing was reserved for, such as a small question about the model itself."""
-        priced = use + self._cost_of(use)
-        self._account.book(task, self._model, priced)
-
-    def _cost_of(self, use: ModelUse) -> ModelUse:
         if self._price is None:
-            return ModelUse(unpriced=use.calls)
-        return ModelUse(usd=self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens))
-
-    def _usd(self, input_tokens: int, output_tokens: int) -> float:
-        return self._price.of(input_tokens, output_tokens) if self._price else 0.0
+            use += ModelUse(unpriced=use.calls)
+        else:
+            usd = self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens)
+            use += ModelUse(usd=usd)
+        self._account.book(task, self._model, use)
+        self._account.spending.settle(worst)
 
 
 def price_of(settings: ModelSettings, model: str, url: str) -> Price | None:
@@ -201,15 +188,12 @@ def price_of(settings: ModelSettings, model: str, url: str) -> Price | None:
 
 def use_of(reply: ChatReply, tries: Tries, *, repeated: bool = False) -> ModelUse:
     """Return the use of one answered call, without its money."""
-    return ModelUse(
+    return _waiting(tries) + ModelUse(
         calls=1,
-        retries=tries.retries,
-        timeouts=tries.timeouts,
         repeated=int(repeated),
         input_tokens=reply.input_tokens,
         cached_input_tokens=reply.cached_input_tokens,
         output_tokens=reply.output_tokens,
-        seconds=tries.seconds,
     )
 
 
@@ -220,11 +204,8 @@ def usage_of_lost_call(tries: Tries, error: BaseException) -> ModelUse:
     """
     failed = int(tries.sent > 0 or isinstance(error, CallFailed))
     read, written = (tries.read, tries.written) if tries.sent and tries.read else (0, 0)
-    return ModelUse(
-        retries=tries.retries,
-        failed=failed,
-        timeouts=tries.timeouts,
-        input_tokens=read,
-        output_tokens=written,
-        seconds=tries.seconds,
-    )
+    return _waiting(tries) + ModelUse(failed=failed, input_tokens=read, output_tokens=written)
+
+
+def _waiting(tries: Tries) -> ModelUse:
+    return ModelUse(retries=tries.retries, timeouts=tries.timeouts, seconds=tries.seconds)

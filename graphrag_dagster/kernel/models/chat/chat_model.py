@@ -63,7 +63,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     """All that determines a reply, save for the model and its sampling.
 

@@ -1,110 +1,34 @@
 """Parses a reply: strips hidden reasoning, reads and repairs its JSON, and checks its shape."""
 
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from graphrag_dagster.kernel.models.chat.hidden_reasoning import split
-from graphrag_dagster.kernel.models.chat.json_repair import parse_sound_json, repair_reply_json
-
-_MARK = re.compile(r"[{}\[\]\"'“#]|//|/\*")
-_OPENED_BY = {"}": "{", "]": "["}
-_CLOSED_BY = {'"': '"', "'": "'", "“": "”"}
-_IN_STRING = {begin: re.compile(rf"\\.|{end}", re.DOTALL) for begin, end in _CLOSED_BY.items()}
-#: What follows a string; any other quote inside one was left unescaped.
-_AFTER_STRING = re.compile(r"\s*(?:[,:}\]]|//|/\*|\Z)")
-_BEFORE_STRING = frozenset("{[,:")
-_BEFORE_COMMENT = frozenset("\n{[,")
-
-
-class Broken(ValueError):
-    """Raised where a value has no end, or brackets that do not match; the text says which."""
-
-
-class UnfinishedValue(Broken):
-    """Raised where a value has no end: the text that holds it was cut off."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A value: one past its last character, how deep it is nested, its text without comments.
-
-    ``commented``: it had some.
-    """
-
-    end: int
-    depth: int
-    text: str
-    commented: bool
-
-
-def outline_json(text: str, start: int) -> Outline:
-    """Return the outline of the value whose bracket is at ``start``; in one pass over the text.
-
-    Raises:
-        UnfinishedValue: it ends before it is complete.
-        Broken: a bracket is closed by one of another kind.
-    """
-    opened: list[str] = []
-    parts: list[str] = []
-    deepest, at, kept = 0, start, start
-    while mark := _MARK.search(text, at):
-        at = mark.end()
-        if mark[0] in "{[":
-            opened.append(mark[0])
-            deepest = max(deepest, len(opened))
-        elif mark[0] in "}]":
-            if opened.pop() != _OPENED_BY[mark[0]]:
-                raise Broken("the brackets of the JSON do not match")
-            if not opened:
-                return Outline(at, deepest, "".join([*parts, text[kept:at]]), bool(parts))
-        elif mark[0] in _CLOSED_BY:
-            if mark[0] == '"' or _text_before(text, mark.start()) in _BEFORE_STRING:
-                at = _end_of_string(text, at, mark[0])
-        elif (at := _end_of_comment(text, mark)) > mark.end():
-            parts.append(text[kept : mark.start()])
-            kept = at
-    raise UnfinishedValue("the JSON of the reply ends before it is complete")
-
-
-def _end_of_string(text: str, at: int, begin: str) -> int:
-    for mark in _IN_STRING[begin].finditer(text, at):
-        if mark[0] == _CLOSED_BY[begin] and _AFTER_STRING.match(text, mark.end()):
-            return mark.end()
-    return len(text)
-
-
-def _end_of_comment(text: str, mark: re.Match[str]) -> int:
-    """One past a comment; the end of the mark where it begins none, as in an unquoted ``#1``."""
-    if mark[0] == "#" and _text_before(text, mark.start(), " \t") not in _BEFORE_COMMENT:
-        return mark.end()
-    closing = "*/" if mark[0] == "/*" else "\n"
-    found = text.find(closing, mark.end())
-    return len(text) if found < 0 else found + len(closing)
-
-
-def _text_before(text: str, place: int, blank: str = " \t\r\n") -> str:
-    place -= 1
-    while place >= 0 and text[place] in blank:
-        place -= 1
-    return text[place] if place >= 0 else ""
-
+from graphrag_dagster.kernel.models.chat.hidden_reasoning import TEMPLATE_MARK, split
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
-_END_MARKS = re.compile(
-    r"(?:<\|(?:im_end|end|eot_id|return|endoftext|end_of_text|end_of_turn_token)\|>|</s>|<end_of_turn>|<turn\|>)\s*\Z"
+_MARKS_ROUND = re.compile(
+    rf"\A(?:\s*(?:{TEMPLATE_MARK.pattern}))+|(?:(?:{TEMPLATE_MARK.pattern})\s*)+\Z", re.IGNORECASE
 )
 _FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n")
-_JSON_START = re.compile(r"""\{(?=\s*(?:["'“}#]|/[/*]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])""")
+_JSON_START = re.compile(r"""\{(?=\s*(?:["'“}]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])|\A\[""")
+#: A bracket, or a string, which may lack its end.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+("?)|[{}\[\]]', re.DOTALL)
+_CLOSED_BY = {"{": "}", "[": "]"}
 _DEEPEST = 64
 _KEY = re.compile(r"\"\s*:")
 _UNOPENED = re.compile(r"\s*[}\]]")
+_PIECE = re.compile(r"\s*,\s*\S")
 _UNCLOSED = re.compile(r"[{\[]\s*\Z")
+_WORD = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[^\W\d_]+")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_BLANKS = "nrtbf"
+_TOO_DEEP = f"the JSON of the reply is nested deeper than {_DEEPEST} levels"
 _NOT_HOLDABLE = re.compile("[\ud800-\udfff\x00]")
 _PLACEHOLDER = re.compile(
     r"\s*(?:<\s*\w[\w\s|-]*>|\{\{?\s*\w+\s*\}?\}|\[\s*[^\W_]+_\w+\s*\]"
@@ -129,27 +53,21 @@ class Incomplete(NotUsable):
         self.value = value
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedReply:
+class ParsedReply(NamedTuple):
     """A JSON value, and whether the text had to be repaired to give it."""
 
-    value: Any = field(repr=False)
+    value: Any
     repaired: bool
 
 
 def visible_text(text: str) -> str:
-    """Return a reply without hidden reasoning, end marks of chat templates, and a code fence round it all."""
-    shown = _END_MARKS.sub("", split(_END_MARKS.sub("", text)).shown).strip()
+    """Return a reply without hidden reasoning, marks of chat templates, and a code fence round it all."""
+    shown = _MARKS_ROUND.sub("", split(text).shown).strip()
     opening = _FENCE.match(shown)
     if not opening or not shown.endswith("```"):
         return shown
     inside = shown[opening.end() : -3]
     return shown if "```" in inside else inside.strip()
-
-
-def is_hidden(text: str) -> bool:
-    """Return whether a reply holds hidden reasoning."""
-    return split(text).hidden
 
 
 def parse_json(text: str) -> ParsedReply:
@@ -161,62 +79,143 @@ def parse_json(text: str) -> ParsedReply:
     Raises:
         NotUsable: there is none, it ends before it is complete, or repairing it would lose some of it.
     """
-    fence = _FENCE.search(text)
-    begin = fence.end() if fence and _JSON_START.match(text[fence.end() :].lstrip()) else 0
-    start = _JSON_START.search(text, begin)
+    start = _JSON_START.search(text)
     if not start:
         raise NotUsable("the reply holds no JSON")
-    before = text[begin : start.start()]
+    before = text[: start.start()]
     values, repaired = [], False
     while start:
         end, value, mended = _value_at(text, start.start())
         values.append(value)
         start = _JSON_START.search(text, end)
         between = text[end : start.start() if start else len(text)]
-        repaired |= mended | _has_unmatched_brackets(before, between)
-    whole = values if len(values) > 1 else values[0]
-    may_not_hold = "\\u" in text or not _is_storable(text)
-    return ParsedReply(storable(whole) if may_not_hold else whole, repaired=repaired or len(values) > 1)
+        repaired |= mended | _has_unmatched_brackets(before, between, mended)
+    try:
+        whole = storable(values if len(values) > 1 else values[0], _DEEPEST)
+    except RecursionError:
+        raise NotUsable(_TOO_DEEP) from None
+    return ParsedReply(whole, repaired or len(values) > 1)
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any, bool]:
     """One past the value that begins at a place, the value, and whether it was repaired."""
-    if sound := parse_sound_json(text, start, _DEEPEST):
-        return *sound, False
+    twice: list[str] = []
+    for strict in (True, False):
+        decoder = json.JSONDecoder(
+            strict=strict, object_pairs_hook=lambda pairs: _join_duplicate_keys(pairs, twice)
+        )
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except json.JSONDecodeError:
+            continue
+        except RecursionError:
+            _end_of_value(text, start)
+            raise NotUsable(_TOO_DEEP) from None
+        return end, value, bool(twice) or not strict
+    end = _end_of_value(text, start)
+    return end, _repair(text[start:end]), True
+
+
+def _join_duplicate_keys(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        known = value.get(key, item)
+        if known == item:
+            value[key] = item
+        elif isinstance(known, list) and isinstance(item, list):
+            value[key] = [*known, *item]
+            twice.append(key)
+        else:
+            raise NotUsable(f"{key} is given twice")
+    return value
+
+
+def _end_of_value(text: str, start: int) -> int:
+    """One past the bracket that closes the one at a place."""
+    opened: list[str] = []
+    for token in _TOKEN.finditer(text, start):
+        if token[0] in _CLOSED_BY:
+            opened.append(token[0])
+        elif token[0] in "}]":
+            if _CLOSED_BY[opened.pop()] != token[0]:
+                raise NotUsable("the brackets of the JSON do not match")
+            if not opened:
+                return token.end()
+    raise CutOff("the JSON of the reply ends before it is complete")
+
+
+def _repair(text: str) -> Any:
+    """The value of a text whose brackets match; a repair that would lose or add a word is none."""
+    from json_repair import repair_json
+
     try:
-        found = outline_json(text, start)
-        if found.depth > _DEEPEST:
-            raise NotUsable(f"the JSON of the reply is nested {found.depth:,} deep")
-        value, mended = repair_reply_json(found.text)
-        return found.end, value, mended or found.commented
-    except UnfinishedValue as problem:
-        raise CutOff(str(problem)) from None
-    except ValueError as problem:
-        raise NotUsable(str(problem)) from None
+        value = repair_json(text, return_objects=True)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict | list) or not value:
+        raise NotUsable("the JSON of the reply cannot be read")
+    if _normalised_words(_unescape(text)) != [
+        word for said in _text_values(value) for word in _normalised_words(said)
+    ]:
+        raise NotUsable("the JSON of the reply is damaged so that some of it would be lost")
+    return value
 
 
-def _has_unmatched_brackets(before: str, after: str) -> bool:
+def _unescape(text: str) -> str:
+    def meant(escape: re.Match[str]) -> str:
+        return chr(int(escape[1], 16)) if escape[1] else " " if escape[2] in _BLANKS else escape[2]
+
+    return _ESCAPE.sub(meant, text)
+
+
+def _text_values(value: Any) -> Iterator[str]:
+    """Keys, texts and other values in their order."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _text_values(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _text_values(item)
+    else:
+        yield "none" if value is None else str(value)
+
+
+def _normalised_words(text: str) -> list[str]:
+    """Words in small letters and numbers, each written in one way."""
+    found = (word.casefold() for word in _WORD.findall(text))
+    return [repr(float(word)) if word[0].isdigit() else "none" if word == "null" else word for word in found]
+
+
+def _has_unmatched_brackets(before: str, after: str, repaired: bool) -> bool:
     """Return whether brackets too many follow a value; words may stand before and after it.
 
     Raises:
         NotUsable: what stands there are pieces of JSON, so that something was lost.
     """
     closed_again = _UNOPENED.match(after) is not None
-    pieces = after.lstrip().startswith(",") and after.strip() != ","
-    if pieces or _KEY.search(after) or _UNCLOSED.search(after) or (closed_again and '"' in before):
+    # Of a damaged value a bracket within a string may have been taken for its end.
+    pieces = ("}" in after or "]" in after) if repaired else closed_again and '"' in before
+    if pieces or _KEY.search(after) or _UNCLOSED.search(after) or _PIECE.match(after):
         raise NotUsable("the reply holds pieces of JSON without their brackets")
     return closed_again
 
 
-def storable(value: Any) -> Any:
-    """Return a JSON value whose strings UTF-8 and databases can hold: no lone surrogates, no NUL."""
+def storable(value: Any, levels: int = 1000) -> Any:
+    """Return a JSON value whose strings UTF-8 and databases can hold: no lone surrogates, no NUL.
+
+    Raises:
+        RecursionError: it is nested deeper than so many levels.
+    """
     if isinstance(value, str):
         return value if _is_storable(value) else _NOT_HOLDABLE.sub("\ufffd", value)
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        raise RecursionError
     if isinstance(value, list):
-        return [storable(item) for item in value]
-    if isinstance(value, dict):
-        return {storable(key): storable(item) for key, item in value.items()}
-    return value
+        return [storable(item, levels - 1) for item in value]
+    return {storable(key): storable(item, levels - 1) for key, item in value.items()}
 
 
 def _is_storable(text: str) -> bool:

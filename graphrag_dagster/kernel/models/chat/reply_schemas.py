@@ -6,12 +6,21 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
     first_value,
+    is_placeholder,
     read_typed,
     with_normalised_keys,
 )
@@ -21,8 +30,8 @@ class Shape(BaseModel):
     """The shape of a reply, as the endpoint is asked for it and as it is read.
 
     A reply may have further keys, and spell keys with blanks, hyphens and capitals; one that is null counts
-    as missing. What else is tolerated (:func:`or_named`, :data:`AnyNumber`, validators) is no part of the
-    schema.
+    as missing; what is one list may come without its key. What else is tolerated (:func:`or_named`,
+    :data:`AnyNumber`, :data:`Line`, validators) is no part of the schema.
     """
 
     model_config = ConfigDict(
@@ -32,6 +41,8 @@ class Shape(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _normalise_keys(cls, value: Any) -> Any:
+        if isinstance(value, list) and len(cls.model_fields) == 1:
+            return dict.fromkeys(cls.model_fields, value)
         if not isinstance(value, dict):
             return value
         return {key: item for key, item in with_normalised_keys(value).items() if item is not None}
@@ -39,6 +50,33 @@ class Shape(BaseModel):
 
 #: Asked for as a whole number, and read as it came: models write "85 of 100", or 0.85.
 AnyNumber = Annotated[Any, WithJsonSchema({"type": "integer"})]
+
+
+def _line(value: Any) -> Any:
+    if isinstance(value, dict):
+        value = first_value(with_normalised_keys(value), _TEXTS)
+    if not isinstance(value, str):
+        return value
+    return "" if is_placeholder(value) or not any(map(str.isalnum, value)) else " ".join(value.split())
+
+
+def _number(value: Any) -> int:
+    # Only a number by itself: a statement that is repeated in its place may hold any.
+    found = None if isinstance(value, bool) else _NUMBER.fullmatch(str(value).strip())
+    return int(found[1]) if found else 0
+
+
+def plain_word(value: Any) -> str:
+    """Return a word in small letters, without punctuation round it."""
+    return str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'")
+
+
+_TEXTS = ("text", "statement", "claim", "fact", "sentence", "question", "task", "query", "content")
+_NUMBER = re.compile(r"(?:[a-z]+\.?\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
+#: A text on one line, also one that came as an object; blank where it holds no words.
+Line = Annotated[str, BeforeValidator(_line)]
+#: The number of an item, also one that came as text; 0 where it is none.
+ItemNumber = Annotated[int, BeforeValidator(_number)]
 
 
 def or_named(*names: str, missing: Callable[[], Any] | None = None) -> Any:
@@ -122,42 +160,39 @@ def schema_text(shape: type[BaseModel]) -> str:
 
 W = TypeVar("W", bound=str)
 
-_VERDICTS = ("verdicts", "statements", "passages", "judgements", "judgments", "results")
-_IDS = ("id", "number", "statement_id", "passage_id", "index", "statement", "passage")
-_VERDICT = ("verdict", "judgement", "judgment", "answer", "label")
-_REASONS = ("reason", "explanation", "why")
-_NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
+
+class _Verdict(Shape):
+    """A verdict as a model may write it; ``id`` is the number of its item."""
+
+    id: ItemNumber = or_named(
+        "id", "number", "statement_id", "passage_id", "index", "statement", "passage", missing=int
+    )
+    verdict: Any = or_named("verdict", "judgement", "judgment", "answer", "label", "rating", missing=str)
+    reason: str = or_named("reason", "explanation", "why", missing=str)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, value: Any) -> Any:
+        return value if isinstance(value, dict) else {"verdict": value}
 
 
-_Json = RootModel[Any]
+class _Verdicts(Shape):
+    verdicts: list[_Verdict] = or_named(
+        "verdicts", "statements", "passages", "judgements", "judgments", "results", "ratings"
+    )
 
 
 def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tuple[W, str], ...], bool]:
-    """Return verdict and reason of items 1…count in a reply, in that order, and whether its JSON was
-    repaired.
-
-    Records without an id count in their order if there are exactly as many as items.
-
-    Args:
-        text: the reply.
-        count: how many items there are.
-        words: what a verdict may be, in lower case, with what it means.
+    """Return verdict and reason of items 1…count in a reply, in that order; see :func:`read_some_words`.
 
     Raises:
-        NotUsable: an item has no verdict, or different ones.
+        NotUsable: not every item has one verdict.
     """
-    found, repaired = _with_words(text, count, words)
-    given: dict[int, tuple[W, str]] = {}
-    for place, word, reason in found:
-        if word is None or not 1 <= place <= count:
-            continue
-        if given.setdefault(place, (word, reason))[0] != word:
-            raise NotUsable(f"it gives number {place} different verdicts")
-    missing = [str(place) for place in range(1, count + 1) if place not in given]
-    if missing:
-        named = ", ".join(missing[:10])
-        raise NotUsable(f'it gives no "verdict" of the allowed words for number {named} of {count}')
-    return tuple(given[place] for place in range(1, count + 1)), repaired
+    try:
+        found, repaired = read_some_words(text, count, words, "verdict")
+    except Incomplete as problem:
+        raise NotUsable(str(problem)) from None
+    return tuple(found[number] for number in range(1, count + 1)), repaired
 
 
 def read_some_words(
@@ -172,10 +207,12 @@ def read_some_words(
     """Return verdict and reason of the items that have one verdict by their numbers, and whether the JSON of
     the reply was repaired.
 
+    Records without a number count in their order if there are exactly as many as items.
+
     Args:
         text: the reply.
         count: how many items there are.
-        words: see :func:`read_words`.
+        words: what a verdict may be, in lower case, with what it means.
         key: what a verdict is called in the prompt.
         otherwise: what any other word means; None: nothing.
         check: raises NotUsable where a reason is of no use.
@@ -184,15 +221,20 @@ def read_some_words(
         Incomplete: not every item has one verdict.
         NotUsable: none has, or there is a verdict on what was not asked, so that no number can be trusted.
     """
-    given, repaired = _with_words(text, count, words)
+    reply, repaired = read_typed(text, _Verdicts)
+    given = reply.verdicts
+    numbers: Iterable[int] = (one.id for one in given)
+    if len(given) == count and not any(one.id for one in given):
+        numbers = range(1, count + 1)
     if check:
-        check(reason for _, _, reason in given)
+        check(one.reason for one in given)
     said: dict[int, dict[W, str]] = {}
-    for number, word, reason in given:
+    for number, one in zip(numbers, given, strict=True):
         if not 1 <= number <= count:
             raise NotUsable(f'a {key} has no "id" from 1 to {count}')
+        word = meaning_of(one.verdict, words)
         if (meant := otherwise if word is None else word) is not None:
-            said.setdefault(number, {}).setdefault(meant, reason)
+            said.setdefault(number, {}).setdefault(meant, " ".join(one.reason.split()))
     found = {number: next(iter(of.items())) for number, of in said.items() if len(of) == 1}
     if not found:
         raise NotUsable(f'it does not give any number exactly one "{key}" of the allowed words')
@@ -202,53 +244,6 @@ def read_some_words(
     return found, repaired
 
 
-def _with_words(
-    text: str, count: int, words: Mapping[str, W]
-) -> tuple[list[tuple[int, W | None, str]], bool]:
-    """Number, verdict and reason of each record of a reply; 0 or None where there is none."""
-    value, repaired = read_json(text)
-    return [(place, *_verdict(record, words)) for place, record in _records(value, count)], repaired
-
-
-def read_json(text: str) -> tuple[Any, bool]:
-    """Return the JSON value in a reply, and whether it was repaired.
-
-    Raises:
-        NotUsable: there is none.
-    """
-    reply, repaired = read_typed(text, _Json)
-    return reply.root, repaired
-
-
-def _records(value: Any, count: int) -> list[tuple[int, Any]]:
-    """Return the records with the numbers of their items; 0 where that is not told."""
-    fields = with_normalised_keys(value)
-    inner = first_value(fields, _VERDICTS) if fields else value
-    if inner is None:
-        inner = [value] if any(key in fields for key in _VERDICT) else value
-    if isinstance(inner, dict):
-        return [(_number(key), record) for key, record in inner.items()]
-    if not isinstance(inner, list):
-        return []
-    numbers = [_number(first_value(with_normalised_keys(record), _IDS)) for record in inner]
-    if not any(numbers) and len(inner) == count:
-        numbers = list(range(1, count + 1))
-    return list(zip(numbers, inner, strict=True))
-
-
-def _number(value: Any) -> int:
-    # Only a number by itself: a statement that is repeated in its place may hold any.
-    found = None if isinstance(value, bool) else _NUMBER.fullmatch(str(value).strip())
-    return int(found[1]) if found else 0
-
-
-def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W | None, str]:
-    fields = with_normalised_keys(record)
-    verdict = meaning_of(first_value(fields, _VERDICT) if fields else record, words)
-    reason = first_value(fields, _REASONS)
-    return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
-
-
 def meaning_of(value: Any, words: Mapping[str, W]) -> W | None:
     """Return what a word means, however it is capitalised and punctuated; None: it is none of them."""
-    return words.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))
+    return words.get(plain_word(value))

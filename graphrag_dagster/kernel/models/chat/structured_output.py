@@ -6,7 +6,7 @@ used all the same is used where none came that lacks nothing; it is not cached, 
 again.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -103,14 +103,6 @@ class UsableReply(Generic[T]):
     lacking: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CachedReply(Generic[T]):
-    """A reply that could be read, and the one to remember; None: none is."""
-
-    asked: UsableReply[T]
-    reply: ChatReply | None
-
-
 async def ask(
     model: ChatModel,
     request: ChatRequest,
@@ -119,7 +111,7 @@ async def ask(
     *,
     whole: bool = True,
     listen: Listener | None = None,
-    alternative: Callable[[str], Awaitable[CachedReply[T]]] | None = None,
+    has_alternative: bool = False,
 ) -> UsableReply[T]:
     """Ask until the reply can be read.
 
@@ -130,28 +122,15 @@ async def ask(
         retry: prompt with the placeholder ``reason``.
         whole: a reply that was cut off is not usable.
         listen: hears the text of every attempt as it comes, without reasoning.
-        alternative: another way to a usable reply, told why it is needed. It is tried where the attempts
-            have failed and one of their replies was cut off, or the request is too long; where a reply is cut
-            off with a higher limit too, or repeats itself, no other attempt comes before. What is malformed
-            does not become better in parts.
+        has_alternative: the caller asks otherwise, such as about less, where a reply is too long: after one
+            that is cut off with a higher limit too, or repeats itself, no other attempt comes.
 
     Raises:
         UnusableReply: no reply could be read, or a call failed.
         EndpointError: the endpoint cannot be used at all.
     """
     attempts = _Attempts(model, request, read, retry, whole=whole, listen=listen)
-    try:
-        found = await attempts.run(has_alternative=alternative is not None)
-    except UnusableReply as failed:
-        if alternative is None or not failed.too_long:
-            raise
-        try:
-            found = await alternative(attempts.cut or failed.reason)
-        except UnusableReply:
-            raise failed from None
-    if found.reply is not None:
-        model.remember(request, found.reply)
-    return found.asked
+    return await attempts.run(has_alternative=has_alternative)
 
 
 async def ask_typed(
@@ -186,10 +165,9 @@ class _Attempts(Generic[T]):
         self._limit = request.max_tokens
         self._was_cut = False
         self._usage, self._prompt_tokens = Usage(), 0
-        #: Why a reply that was cut off counts as one.
-        self.cut = ""
+        self._cut_off = False
 
-    async def run(self, *, has_alternative: bool) -> CachedReply[T]:
+    async def run(self, *, has_alternative: bool) -> UsableReply[T]:
         """Return the first usable reply; see :func:`ask`."""
         for sent in range(ATTEMPTS + 1):
             current = self._next_request(sent, has_alternative=has_alternative)
@@ -207,10 +185,10 @@ class _Attempts(Generic[T]):
                 raise self._failure(failure) from None
             if (found := self._read_reply(current, reply)) is not None:
                 if shown:
-                    shown.end(found.asked.text)
+                    shown.end(found.text)
                 return found
         if self._partial:
-            return CachedReply(replace(self._partial, usage=self._usage), None)
+            return replace(self._partial, usage=self._usage)
         raise self._unusable()
 
     def _next_request(self, sent: int, *, has_alternative: bool) -> ChatRequest | None:
@@ -244,7 +222,7 @@ class _Attempts(Generic[T]):
             return None
         return ShownReply(self._listen, reasons=self._model.name in _reason_unmarked)
 
-    def _read_reply(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
+    def _read_reply(self, current: ChatRequest, reply: ChatReply) -> UsableReply[T] | None:
         self._usage += reply.usage
         # The same whether the model had to be told what was wrong: tables must not depend on that.
         self._prompt_tokens = self._prompt_tokens or reply.input_tokens
@@ -263,20 +241,20 @@ class _Attempts(Generic[T]):
                 problem.value, text, self._usage, kept.usage, note=kept.note, lacking=str(problem)
             )
         except NotUsable as problem:
-            if isinstance(problem, CutOff):
-                self.cut = str(problem)
+            self._cut_off = self._cut_off or isinstance(problem, CutOff)
             self._failed = FailedAttempt(reply, text, str(problem))
         else:
-            return CachedReply(self._usable(value, text, kept, kept.note, repaired=repaired), kept)
+            return self._usable(value, text, kept, kept.note, repaired=repaired)
         return None
 
     def _usable(
         self, value: T, text: str, reply: ChatReply, note: str | None, *, repaired: bool
     ) -> UsableReply[T]:
+        self._model.remember(self._request, reply)
         every, own = (replace(one, repaired=int(repaired)) for one in (self._usage, reply.usage))
         return UsableReply(value, text, every, own, repaired, note)
 
-    def _read_before_repetition(self, reply: ChatReply, text: str) -> CachedReply[T] | None:
+    def _read_before_repetition(self, reply: ChatReply, text: str) -> UsableReply[T] | None:
         """Use the records of a cut-off reply that came before it began to repeat itself."""
         if reply.finish_reason not in {"length", REPETITION} or (begun := before_repetition(text)) is None:
             return None
@@ -284,7 +262,7 @@ class _Attempts(Generic[T]):
             value, _ = self._read(begun)
         except NotUsable:
             return None
-        return CachedReply(self._usable(value, begun, reply, _REPEATED, repaired=True), reply)
+        return self._usable(value, begun, reply, _REPEATED, repaired=True)
 
     def _failure(self, failure: CallFailed) -> UnusableReply:
         """A refused repetition leaves the first failure as the reason: that is what is to be repaired."""
@@ -303,16 +281,11 @@ class _Attempts(Generic[T]):
             text[:ALWAYS_SHOWN] + (f" … ({longer:,} characters more)" if longer > 0 else ""),
             self._usage,
             smaller_may_help=smaller_may_help,
-            too_long=bool(self.cut) if too_long is None else too_long,
+            too_long=self._cut_off if too_long is None else too_long,
         )
 
 
 R = TypeVar("R")
-V = TypeVar("V")
-
-
-#: A batch of no more items is not asked about in two halves.
-_SMALLEST = 6
 
 
 class Asker:
@@ -347,33 +320,6 @@ class Asker:
         except UnusableReply as lost:
             return Items((), lost.reason, lost.usage)
         return Items(asked.value, usage=asked.usage)
-
-    async def _numbered(
-        self,
-        items: Sequence[T],
-        request: Callable[[Sequence[T]], ChatRequest],
-        read: Callable[[str, int, str], tuple[dict[int, V], bool]],
-    ) -> list[tuple[V, bool] | str]:
-        """What is said of each item of a batch, and whether its reply was repaired; or why nothing is.
-
-        Args:
-            items: are asked about in two halves where that may help.
-            request: about some of them, numbered from 1.
-            read: makes what is said by its number; told the reply, how many items there are, and the prompt.
-        """
-        asking = request(items)
-        shown = asking.messages[-1].content
-        try:
-            asked = await ask(self._model, asking, lambda text: read(text, len(items), shown), self._retry)
-        except UnusableReply as lost:
-            if not lost.smaller_may_help or len(items) <= _SMALLEST:
-                return [lost.reason] * len(items)
-            middle = len(items) // 2
-            first = await self._numbered(items[:middle], request, read)
-            return [*first, *await self._numbered(items[middle:], request, read)]
-        said, lacking = asked.value, asked.lacking or ""
-        numbers = range(1, len(items) + 1)
-        return [(said[number], asked.repaired) if number in said else lacking for number in numbers]
 
     def _gather(self, work: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T], stage: str) -> list[R]:
         """The results of a coroutine for every item, in the order of the items."""

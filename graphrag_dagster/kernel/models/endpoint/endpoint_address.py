@@ -1,13 +1,12 @@
 """Address and key of an endpoint, and the parts of them that are safe to show."""
 
 import base64
-import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 from urllib.request import getproxies
 
 from graphrag_dagster.errors import EndpointError
@@ -22,7 +21,7 @@ _AZURE_VERSION = "OPENAI_API_VERSION"
 _AZURE_CALL = re.compile(r"/(?:chat/completions|embeddings)\Z")
 _SHOWN = 400
 #: Shorter ones are dummies for servers that want some key, and words of any text.
-_SHORTEST_SECRET, _SHORTEST_IN_REPLIES = 6, 16
+_SHORTEST_SECRET = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +147,10 @@ class Address:
 
     def redact(self, text: str) -> str:
         """A text of the endpoint's as it may be shown: without credentials, on one line, cut."""
-        folded = " ".join(self._redact(text, _SHORTEST_SECRET).split())
-        return folded if len(folded) <= _SHOWN else folded[:_SHOWN] + " …"
-
-    def without_key(self, answer: str) -> str:
-        """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
-        return self._redact(answer, _SHORTEST_IN_REPLIES)
-
-    def _redact(self, text: str, shortest: int) -> str:
-        for form in _secret_forms(tuple(self._secrets()), shortest):
+        for form in _secret_forms(tuple(self._secrets())):
             text = text.replace(form, "***")
-        return text
+        folded = " ".join(text.split())
+        return folded if len(folded) <= _SHOWN else folded[:_SHOWN] + " …"
 
     def _secrets(self) -> Iterator[str]:
         yield os.environ.get(self.variable, "").strip()
@@ -206,19 +198,13 @@ def _without_user(url: str) -> str:
 
 
 @lru_cache
-def _secret_forms(secrets: tuple[str, ...], shortest: int) -> list[str]:
+def _secret_forms(secrets: tuple[str, ...]) -> list[str]:
     """All in which credentials may come back, the longest first."""
     found = {
         form
         for secret in secrets
-        if len(secret) >= shortest
-        for form in (
-            secret,
-            quote(secret, safe=""),
-            quote_plus(secret),
-            json.dumps(secret)[1:-1],
-            base64.b64encode(secret.encode()).decode().rstrip("="),
-        )
+        if len(secret) >= _SHORTEST_SECRET
+        for form in (secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("="))
     }
     return sorted(found, key=lambda form: (-len(form), form))
 

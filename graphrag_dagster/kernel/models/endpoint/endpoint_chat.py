@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener
-from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, storable
+from graphrag_dagster.kernel.models.chat.hidden_reasoning import split
+from graphrag_dagster.kernel.models.chat.reply_parsing import storable
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection, Tries
 from graphrag_dagster.kernel.models.endpoint.error_mapping import RefusedWith
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
@@ -104,7 +105,7 @@ class OpenAIChatModel:
                 raise
             except RefusedWith as refusal:
                 known = self._capabilities()
-                left = used.without(refusal.said, self.connection.url) if known == used else known
+                left = used.without(refusal.said) if known == used else known
                 if left is None:
                     raise
                 self._set(left)
@@ -127,7 +128,7 @@ class OpenAIChatModel:
         known = self._capabilities()
         # Calls in flight together see the same reasoning; only the first of them changes anything.
         if known.silence == used.silence:
-            self._set(known.with_less_reasoning(self.connection.url))
+            self._set(known.with_less_reasoning())
 
     async def _call(
         self,
@@ -169,4 +170,4 @@ def read_reply(answer: Mapping[str, Any]) -> ChatReply:
 
 def _reasoned(answer: Mapping[str, Any]) -> bool:
     content = content_of(first(answer.get("choices")).get("message"))
-    return bool(usage_of(answer).reasoning_tokens or content.hidden or is_hidden(content.text))
+    return bool(usage_of(answer).reasoning_tokens or content.hidden or split(content.text).hidden)

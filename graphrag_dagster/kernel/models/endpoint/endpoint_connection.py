@@ -8,11 +8,11 @@ import math
 import random
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
+from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.kernel.common.progress import pending_call, say
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import allow_sending, check_may_send
@@ -36,10 +36,10 @@ _jitter = random.SystemRandom()
 
 @dataclass
 class _LoopState:
-    """State of one event loop: connections, and limits by URL and model."""
+    """State of one event loop: connections, and limits by URL, model and what the settings allow."""
 
     clients: dict[tuple[ClientOptions, str, float], "AsyncOpenAI"] = field(default_factory=dict)
-    limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
+    limits: dict[tuple[object, ...], Limits] = field(default_factory=dict)
 
 
 #: Shared by all connections of the process, so that a stage goes on with the window of the one before it.
@@ -104,8 +104,6 @@ class Connection:
         #: Seconds for which an endpoint is waited for that is busy, or loads its model.
         self.patience = 1800.0
         self._waits_told = -math.inf
-        #: When the credit ran out, and what was said.
-        self._out_of_credit = (-math.inf, "")
 
     @property
     def url(self) -> str:
@@ -116,10 +114,6 @@ class Connection:
     def shown_url(self) -> str:
         """The base URL without credentials and values of its query."""
         return self._address.shown_url
-
-    def without_key(self, answer: str) -> str:
-        """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
-        return self._address.without_key(answer)
 
     async def call(
         self,
@@ -151,13 +145,11 @@ class Connection:
                 ticket = await limits.enter(tokens, first=first or failures + waits > 0)
                 used: int | None = 0
                 try:
-                    if begun <= self._out_of_credit[0]:
-                        raise OutOfCredit(self._out_of_credit[1])
                     with allow_sending():
                         call.sent = True
                         found = await self._try_once(send, what, tries)
                     if not isinstance(found, CallError):
-                        used = _tokens(found)
+                        used = usage_of(found).total or None
                         limits.on_answer()
                         self._answered_at, self._failures = time.monotonic(), 0
                         return Arrived(found, self._answered_at - ticket.begun)
@@ -173,20 +165,15 @@ class Connection:
                 elif found.again and failures < (min(self._retries, 1) if found.silent else self._retries):
                     failures += 1
                 else:
-                    if isinstance(found.error, OutOfCredit):
-                        # Nothing is sent that was waiting by then.
-                        self._out_of_credit = time.monotonic(), str(found.error)
                     raise self._final_error(found)
                 check_may_send()
                 await self._pause(limits, found, failures + waits)
 
     def limits(self) -> Limits:
         """The limits of the model on the running loop, as the settings have them."""
-        known = self._state().limits
-        where = (self.url, self.model)
+        known, where = self._state().limits, (self.url, self.model, self.concurrency, *self.rates)
         if where not in known:
             known[where] = Limits(self.concurrency, *self.rates)
-        known[where].configure(self.concurrency, *self.rates)
         return known[where]
 
     async def _try_once(self, send: Send, what: str, tries: Tries) -> dict[str, Any] | CallError:
@@ -202,8 +189,7 @@ class Connection:
             return found
         finally:
             tries.seconds += time.monotonic() - begun
-        text = self.without_key(content.decode(errors="replace"))
-        return self._error_mapping.parse(text, what)
+        return self._error_mapping.parse(content, what)
 
     async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
         if failure.wait is not None:
@@ -264,7 +250,3 @@ class Connection:
                     "HTTPS_PROXY in the environment"
                 ) from None
         return known[where]
-
-
-def _tokens(answer: Mapping[str, Any]) -> int | None:
-    return usage_of(answer).total or None

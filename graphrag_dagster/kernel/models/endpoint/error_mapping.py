@@ -12,7 +12,6 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, A
 from graphrag_dagster.kernel.models.endpoint.rate_limits import (
     LONGEST_WAIT,
     retry_after,
-    wait_words,
 )
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     MalformedResponse,
@@ -62,11 +61,11 @@ class ErrorMapping:
     def _shown_url(self) -> str:
         return self._address.shown_url
 
-    def parse(self, text: str, what: str) -> dict[str, Any] | CallError:
+    def parse(self, content: bytes, what: str) -> dict[str, Any] | CallError:
         """Return the JSON object of an answer, or what is wrong with it; ``what`` was asked for."""
-        answer = json_object(text)
+        answer = json_object(content)
         if answer is None:
-            shown = self._clean(text) or "an empty body"
+            shown = self._clean(content.decode(errors="replace")) or "an empty body"
             return CallError(CallFailed(f"{self._shown_url} sent no usable JSON: {shown}"), again=True)
         if error := answer.get("error"):
             return self._error_in_answer(error, what)
@@ -187,7 +186,7 @@ class ErrorMapping:
         """An error that waiting may mend; an endpoint that asks to wait for very long ends the run."""
         if wait is not None and wait > LONGEST_WAIT:
             state = "has reached its rate limit" if status == 429 else "cannot be used"
-            text = f"{self._shown_url} {state} for {wait_words(wait)} ({status}): {said}"
+            text = f"{self._shown_url} {state} for {wait / 60:,.0f} minutes ({status}): {said}"
             return CallError(EndpointError(f"{text}. Finished work is kept: run again then"))
         failed = CallFailed(f"{self._shown_url} answered {status}: {said}")
         return CallError(failed, again=True, wait=wait, busy=status in _BUSY)

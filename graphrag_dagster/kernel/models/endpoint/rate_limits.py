@@ -16,8 +16,7 @@ from email.utils import parsedate_to_datetime
 #: Seconds that an endpoint may ask to wait; what asks for more has no more to give, and waiting hides that.
 LONGEST_WAIT = 600.0
 #: What is asked for beyond it means "for long", however large the number: a year.
-_DAY = 86_400.0
-_FOR_EVER = 365 * _DAY
+_FOR_EVER = 365 * 86_400.0
 #: Seconds' worth of a rate that may be sent at once.
 _BURST = 1.0
 _NEAR = 0.9
@@ -87,20 +86,11 @@ class Limits:
         self._window = float(concurrency)
         self._last_cut = float(concurrency)
         self._cut_at = 0.0
-        self._set = (requests, tokens)
         self.requests, self.tokens = Bucket(requests, clock), Bucket(tokens, clock)
         self.in_flight = 0
         self._not_before = 0.0
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
-
-    def configure(self, concurrency: int, requests: int | None, tokens: int | None) -> None:
-        """Take over other settings; the window stays where its greatest width does."""
-        if concurrency != self._most:
-            self._most, self._window, self._last_cut = concurrency, float(concurrency), float(concurrency)
-        if (requests, tokens) != self._set:
-            self._set = (requests, tokens)
-            self.requests, self.tokens = Bucket(requests, self._clock), Bucket(tokens, self._clock)
 
     @property
     def window(self) -> int:
@@ -176,33 +166,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
     At most a year; None where it asks for nothing that can be understood.
     """
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return _clamp(milliseconds / 1000)
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    if (seconds := _number(value)) is not None:
-        return _clamp(seconds)
+    milliseconds, value = headers.get("retry-after-ms"), headers.get("retry-after", "")
     try:
-        return _clamp(parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
-
-
-def wait_words(seconds: float) -> str:
-    """Render a long wait."""
-    if seconds >= _FOR_EVER:
-        return "more than a year"
-    return f"{seconds / 60:.0f} minutes" if seconds < 2 * _DAY else f"{seconds / _DAY:.0f} days"
-
-
-def _clamp(seconds: float) -> float:
-    return min(max(seconds, 0.0), _FOR_EVER)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text) if text is not None else None
+        seconds = float(milliseconds) / 1000 if milliseconds else float(value)
     except ValueError:
-        return None
-    return None if number is None or math.isnan(number) else number
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), _FOR_EVER)

@@ -4,8 +4,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
 
@@ -22,28 +21,22 @@ _FORMAT_WORDS = (
     "json_object",
     "grammar",
 )
-#: How servers complain of the longest list that a schema allows; the last is vLLM's, of any such key.
-_LIST_WORDS = ("maxitems", "features not supported by xgrammar")
 _THINKING_WORDS = ("reasoning_effort", "reasoning effort", "chat_template_kwargs", "enable_thinking")
 _STREAM = re.compile(r"\bstream(?:ing|ed|_options)?\b")
 
 Silence = Literal["not needed", "template", "none", "minimal", "impossible"]
-_OWN_SERVERS: tuple[Silence, ...] = ("not needed", "template", "none", "impossible")
-_OPENAI: tuple[Silence, ...] = ("not needed", "none", "minimal", "impossible")
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """Capabilities that requests may use.
 
-    ``most_items``: a schema may say how long a list can be. ``counts``: a stream tells its tokens.
-    ``silence`` is how hidden reasoning is switched off, once some was seen. Of calls for vectors: ``texts``
-    are most in one call, ``longest`` is most characters of one text, None where nothing was refused;
-    ``encoding``: the form of numbers may be named.
+    ``counts``: a stream tells its tokens. ``silence`` is how hidden reasoning is switched off, once some was
+    seen. Of calls for vectors: ``texts`` are most in one call, ``longest`` is most characters of one text,
+    None where nothing was refused; ``encoding``: the form of numbers may be named.
     """
 
     format: Literal["json_schema", "json_object", "text"] = "json_schema"
-    most_items: bool = True
     logit_bias: bool = True
     temperature: bool = True
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -55,12 +48,11 @@ class Capabilities:
     longest: int | None = None
     encoding: bool = True
 
-    def without(self, complaint: str, url: str = "") -> "Capabilities | None":
+    def without(self, complaint: str) -> "Capabilities | None":
         """Return what is left after a refusal, None where the complaint names none of the capabilities.
 
         Args:
             complaint: what the endpoint says, and nothing else: our own words may hold those of a capability.
-            url: of the endpoint.
         """
         words = complaint.lower()
         if self.logit_bias and "logit_bias" in words:
@@ -69,10 +61,8 @@ class Capabilities:
             return replace(self, limit="max_completion_tokens")
         if any(word in words for word in _THINKING_WORDS):
             if self.silence not in {"not needed", "impossible"}:
-                return self.with_less_reasoning(url)
+                return self.with_less_reasoning()
             return replace(self, effort=False) if self.effort else None
-        if self.most_items and any(word in words for word in _LIST_WORDS):
-            return replace(self, most_items=False)
         if self.format != "text" and any(word in words for word in _FORMAT_WORDS):
             return replace(self, format="json_object" if self.format == "json_schema" else "text")
         if self.stream and _STREAM.search(words):
@@ -81,11 +71,10 @@ class Capabilities:
             return replace(self, temperature=False)
         return None
 
-    def with_less_reasoning(self, url: str) -> "Capabilities":
+    def with_less_reasoning(self) -> "Capabilities":
         """Return the next way of switching hidden reasoning off; the last is to take it off the reply."""
-        ways = _OPENAI if urlsplit(url).hostname == "api.openai.com" else _OWN_SERVERS
-        place = ways.index(self.silence) if self.silence in ways else len(ways) - 2
-        return replace(self, silence=ways[min(place + 1, len(ways) - 1)])
+        ways: tuple[Silence, ...] = get_args(Silence)
+        return replace(self, silence=ways[min(ways.index(self.silence) + 1, len(ways) - 1)])
 
 
 #: By URL and model, for as long as the process lives.
@@ -116,8 +105,6 @@ def thinking_keys(settings: ModelSettings, capabilities: Capabilities) -> dict[s
 
 
 _BIAS = 100
-#: Tokens of a record of an entity or a relationship; few different lengths of lists, since each is a grammar.
-_RECORD, _ROUND = 40, 20
 
 
 def chat_body(settings: ModelSettings, request: ChatRequest, capabilities: Capabilities) -> dict[str, Any]:
@@ -144,8 +131,7 @@ def chat_body(settings: ModelSettings, request: ChatRequest, capabilities: Capab
     if request.schema is None:
         return body
     if capabilities.format == "json_schema":
-        most = _most_records(request.expected) if capabilities.most_items else None
-        schema, strict = limited_schema(request.schema, most)
+        schema, strict = strict_schema(request.schema)
         named = {"name": request.task, "schema": schema, "strict": strict}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
         return body
@@ -170,27 +156,6 @@ def strict_schema(shape: type[BaseModel]) -> tuple[dict[str, Any], bool]:
 def strict_schema_text(shape: type[BaseModel]) -> str:
     """Return :func:`strict_schema` as text: what the endpoint is asked for, without titles and docstrings."""
     return json.dumps(strict_schema(shape)[0], sort_keys=True, ensure_ascii=False)
-
-
-def _most_records(expected_tokens: int) -> int | None:
-    """Return the most records that a reply may list under one name: twice what is expected, in twenties."""
-    return _ROUND * -(-2 * expected_tokens // (_RECORD * _ROUND)) if expected_tokens else None
-
-
-@cache
-def limited_schema(shape: type[BaseModel], most: int | None) -> tuple[dict[str, Any], bool]:
-    """Return :func:`strict_schema` with at most so many items in each list of the outermost object.
-
-    Small models go round in a list until their limit; one that is full sends them on to what follows.
-    """
-    schema, strict = strict_schema(shape)
-    if most is None:
-        return schema, strict
-    properties = {
-        name: {**inner, "maxItems": most} if inner.get("type") == "array" else inner
-        for name, inner in schema.get("properties", {}).items()
-    }
-    return {**schema, "properties": properties}, strict
 
 
 def _compact_json(shape: type[BaseModel]) -> str:

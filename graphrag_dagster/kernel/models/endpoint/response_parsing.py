@@ -1,7 +1,6 @@
 """Parses the response around a reply, whatever types and sizes it has."""
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +13,12 @@ _HIDDEN_FIELDS = frozenset(
     {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking", "thoughts"}
 )
 _HIDDEN_PART = re.compile(r"think|thought|reason|summary", re.IGNORECASE)
-#: Why replies end, in the words of the common servers.
+#: Why replies end, in the words of other servers than OpenAI's.
 _ENDINGS = {
-    "stop": frozenset({"stop", "end_turn", "eos", "stop_sequence", "complete", "completed"}),
-    "length": frozenset({"length", "max_tokens", "model_length", "max_output_tokens"}),
-    "refusal": frozenset({"refusal"}),
-    "content_filter": frozenset({"content_filter", "safety"}),
-    "error": frozenset({"error", "network_error", "abort", "insufficient_system_resource"}),
+    **dict.fromkeys(("end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed"), "stop"),
+    **dict.fromkeys(("max_tokens", "model_length", "max_output_tokens"), "length"),
+    **dict.fromkeys(("network_error", "abort", "insufficient_system_resource"), "error"),
+    "safety": "content_filter",
 }
 _LONGEST_REASON = 40
 
@@ -60,15 +58,8 @@ def first(value: object) -> Mapping[str, Any]:
 
 
 def count(value: object) -> int:
-    """Return a number of tokens, also one that is written as text; 0 where it cannot be one."""
-    if isinstance(value, str):
-        try:
-            value = float(value[:20])
-        except ValueError:
-            return 0
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return int(value) if 0 <= value <= _MOST_TOKENS and math.isfinite(value) else 0
+    """Return a number of tokens; 0 where it cannot be one."""
+    return int(value) if isinstance(value, int | float) and 0 <= value <= _MOST_TOKENS else 0
 
 
 def usage_of(answer: Mapping[str, Any]) -> ReportedUsage:
@@ -99,43 +90,18 @@ class Content:
 def content_of(message: object) -> Content:
     """Return what a message holds, in whichever of its fields and parts."""
     told = mapping(message)
-    text, hidden, refusal = _join_parts(told.get("content"))
-    said = told.get("refusal")
-    return Content(
-        text,
-        hidden or _is_reasoning(told),
-        refusal or (said if isinstance(said, str) else "refused" if said else ""),
-    )
-
-
-def _is_reasoning(told: Mapping[str, Any]) -> bool:
-    # Looked at for every piece of a stream.
-    return not _HIDDEN_FIELDS.isdisjoint(told) and any(told.get(name) for name in _HIDDEN_FIELDS)
-
-
-def _join_parts(content: object) -> tuple[str, bool, str]:
-    """The text of all parts, whether some are reasoning, and a refusal."""
-    if isinstance(content, str):
-        return content, False, ""
-    given = [content] if isinstance(content, dict) else content
-    parts: list[Any] = given if isinstance(given, list) else []
-    if parts and all(isinstance(part, str) for part in parts):
-        return "".join(parts), False, ""
+    content, refusal = told.get("content"), told.get("refusal")
+    parts = content if isinstance(content, list) else [{"text": content}]
     texts: list[str] = []
-    hidden, refusal = False, ""
-    for told in map(mapping, parts):
-        kind = str(told.get("type") or "")
-        if told.get("thought") is True or _HIDDEN_PART.search(kind):
+    # Looked at for every piece of a stream.
+    hidden = not _HIDDEN_FIELDS.isdisjoint(told) and any(told.get(name) for name in _HIDDEN_FIELDS)
+    for part in map(mapping, parts):
+        text = part.get("text")
+        if _HIDDEN_PART.search(str(part.get("type") or "")):
             hidden = True
-        elif isinstance(told.get("refusal"), str):
-            refusal = refusal or told["refusal"]
-        else:
-            text = told.get("text", told.get("content"))
-            # The typed text of some interfaces.
-            text = text.get("value") if isinstance(text, dict) else text
-            hidden = hidden or _is_reasoning(told)
-            texts += [text] if isinstance(text, str) else []
-    return "".join(texts), hidden, refusal
+        elif isinstance(text, str):
+            texts.append(text)
+    return Content("".join(texts), hidden, refusal if isinstance(refusal, str) else "")
 
 
 def finish_reason(reason: object) -> str:
@@ -147,5 +113,4 @@ def finish_reason(reason: object) -> str:
     if not isinstance(reason, str) or not reason.strip():
         return "stop"
     plain = reason.strip().lower()
-    known = next((kind for kind, words in _ENDINGS.items() if plain in words), None)
-    return known or plain[:_LONGEST_REASON]
+    return _ENDINGS.get(plain, plain[:_LONGEST_REASON])

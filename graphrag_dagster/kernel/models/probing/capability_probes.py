@@ -1,20 +1,16 @@
 """Probes: small questions that detect what an endpoint can do, and what follows from the answers."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import urlsplit
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.reply_parsing import visible_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Silence, capabilities_of
+from graphrag_dagster.kernel.models.endpoint.request_bodies import capabilities_of, thinking_keys
 from graphrag_dagster.kernel.models.probing.endpoint_check import (
-    REPLY_FORMATS,
     ROOMS,
-    ReplyFormat,
     find_request_form,
     listed_models,
     send_small_request,
@@ -30,16 +26,6 @@ Outcome = Literal["works", "fallback", "fails", "skipped"]
 _CUT_AT = 5
 _TOKENS_OVER = 2
 _CHARACTERS_PER_TOKEN = 4
-_HERE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
-_UNREACHED = re.compile(r"cannot reach|no reply from|did not answer|refused", re.IGNORECASE)
-_BUSY = " answered 503: "
-_WAYS_OF_SILENCE: dict[Silence, str] = {
-    "not needed": "nothing",
-    "template": "chat_template_kwargs",
-    "none": "reasoning_effort none",
-    "minimal": "reasoning_effort minimal",
-    "impossible": "nothing",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,46 +80,36 @@ async def reasoning(model: OpenAIChatModel) -> list[ProbeFinding]:
     """Probe whether the model reasons where nobody sees it, and whether that can be switched off."""
     name, wanted = "hidden reasoning", model.settings.reasoning
     url, question = model.connection.url, "What is 17 plus 25? Reply with the number alone."
-    before = capabilities_of(url, model.name)
     answered = await send_small_request(model, question)
     if wanted != "off":
         seen = "seen" if answered.reasoned else "none seen"
         return [ProbeFinding(name, "works", seen, f"unchanged: model.reasoning is {wanted}")]
     while answered.reasoned and capabilities_of(url, model.name).silence != "impossible":
         answered = await send_small_request(model, question)
-    silence = capabilities_of(url, model.name).silence
-    if silence == before.silence == "not needed":
-        return [ProbeFinding(name, "works", "none seen")]
-    if not answered.reasoned:
-        way = _WAYS_OF_SILENCE[silence]
-        return [ProbeFinding(name, "works", f"seen, disabled by {way}", f"every request carries {way}")]
-    mend = (
-        "it is stripped from the replies, but costs time and tokens; a model that does not reason is cheaper"
-    )
-    return [ProbeFinding(name, "fallback", "seen, and nothing disables it", mend)]
+    if answered.reasoned:
+        remedy = "it is stripped, but costs time and tokens; a model that does not reason is cheaper"
+        return [ProbeFinding(name, "fallback", "seen, and nothing disables it", remedy)]
+    if keys := thinking_keys(model.settings, capabilities_of(url, model.name)):
+        [(key, value)] = keys.items()
+        return [ProbeFinding(name, "works", f"seen, disabled by {key}", f"every request has {key} {value}")]
+    return [ProbeFinding(name, "works", "none seen")]
 
 
 async def json_modes(model: OpenAIChatModel) -> list[ProbeFinding]:
     """Probe which is the best way to get JSON, and keep to it."""
-    attempts = await find_request_form(model)
-    tried = {one.format: one.problem for one in attempts}
-    findings = [
-        _format_finding("json_schema", tried, attempts[-1].format, "the schema is part of the prompt"),
-        _format_finding("json_object", tried, attempts[-1].format, "JSON is extracted from text"),
-    ]
-    if "text" not in tried:
-        return findings
-    if (problem := tried["text"]) is None:
+    *refused, last = await find_request_form(model)
+    tried = "".join(f"; {one.format}: {one.problem}" for one in refused)
+    found = f"{last.format}: {last.problem or 'data of the expected shape'}{tried}"
+    if last.problem is None and last.format == "json_schema":
+        return [ProbeFinding("JSON", "works", found, "the server decodes replies by schema")]
+    if last.problem is None:
         told = "the schema is part of the prompt; unreadable replies are requested again"
-        return [*findings, ProbeFinding("JSON in text", "works", "data of the expected shape", told)]
-    tuples = model.settings.replies == "tuples"
-    mend = "choose a model that follows instructions, or a server that decodes by JSON schema"
-    told = (
-        "set model.replies: tuples, which needs no JSON; reports are then written without the model"
-        if tuples
-        else mend
-    )
-    return [*findings, ProbeFinding("JSON in text", "fallback" if tuples else "fails", problem, told)]
+        return [ProbeFinding("JSON", "fallback", found, told)]
+    if model.settings.replies == "tuples":
+        told = "model.replies: tuples needs no JSON; reports are written without the model"
+        return [ProbeFinding("JSON", "fallback", found, told)]
+    remedy = "choose a model that follows instructions, or set model.replies: tuples, which needs no JSON"
+    return [ProbeFinding("JSON", "fails", found, remedy)]
 
 
 async def output_limit(model: OpenAIChatModel) -> list[ProbeFinding]:
@@ -174,40 +150,12 @@ def _model_finding(model: OpenAIChatModel, models: list[str] | None) -> ProbeFin
     )
 
 
-def _format_finding(
-    kind: ReplyFormat, tried: dict[ReplyFormat, str | None], last: ReplyFormat, otherwise: str
-) -> ProbeFinding:
-    if kind not in tried:
-        if REPLY_FORMATS.index(last) < REPLY_FORMATS.index(kind):
-            return ProbeFinding(kind, "skipped", "not needed", "")
-        return ProbeFinding(kind, "fallback", "refused", otherwise)
-    problem = tried[kind]
-    if problem is None:
-        told = "it decodes replies by schema" if kind == "json_schema" else "the shape is checked on arrival"
-        return ProbeFinding(kind, "works", "data of the expected shape", told)
-    return ProbeFinding(kind, "fallback", f"not obeyed: {problem}", otherwise)
-
-
 def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) -> list[ProbeFinding]:
     if models is None:
-        return [ProbeFinding("reachable", "fails", error, _start_advice(model, error))]
+        return [ProbeFinding("reachable", "fails", error)]
     reached = ProbeFinding("reachable", "works", f"it lists {len(models)} models")
     if models and model.name not in models:
         mend = f"set model.name; it has {some_names(models)}"
         fix = {"model.name": models[0]} if len(models) == 1 else {}
         return [reached, ProbeFinding("model", "fails", error, mend, settings=fix)]
     return [reached, ProbeFinding("chat", "fails", error, "see the endpoint's message")]
-
-
-def _start_advice(model: OpenAIChatModel, error: str) -> str:
-    """Advice on what to start, or to wait for, if a server does not answer."""
-    if _BUSY in error:
-        return "the server is running, and busy or loading its model: run doctor again later"
-    parts = urlsplit(model.connection.shown_url)
-    if not _UNREACHED.search(error):
-        return ""
-    if parts.hostname in _HERE:
-        return (
-            f"nothing listens on port {parts.port} of this machine; start the server, or set model.base_url"
-        )
-    return f"{parts.hostname} does not answer; check model.base_url, the network, and whether the server runs"

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 from weakref import WeakKeyDictionary
@@ -30,6 +31,7 @@ ROOMS = (64, 1000)
 _LISTING_SECONDS = 10.0
 _LISTED = 12
 _SHOWN = 100
+_EMPTY = "an empty reply"
 # Words that a server which ignores the schema would not come to write.
 _QUESTION = "Is the peel of a ripe lemon yellow or blue?"
 
@@ -49,15 +51,12 @@ class _Peel(BaseModel):
 class ProbeAttempt:
     """A typed question: the format in which JSON was asked for, and what is wrong with what came.
 
-    ``problem`` is None for usable data; ``empty``: a reply came that holds nothing; ``failed``: none came;
-    ``down``: that may pass.
+    ``problem`` is None for usable data; ``failure``: why no reply came.
     """
 
     format: ReplyFormat
     problem: str | None
-    empty: bool = False
-    failed: bool = False
-    down: bool = False
+    failure: CallFailed | None = None
 
 
 async def check_endpoint(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
@@ -91,16 +90,22 @@ async def _check_once(model: OpenAIChatModel, known: CapabilityStore) -> Capabil
         raise
     except EndpointError as error:
         set_capabilities(url, model.name, before)
-        down = isinstance(error, EndpointDown | CallFailed) and not isinstance(error, Refused)
-        kind = EndpointDown if down else EndpointError
-        raise kind(f"{error}{await _other_models(model)}") from None
-    if attempts[-1].problem is not None and not _enough_for_tuples(model, attempts):
+        raise _kind([error])(f"{error}{await _other_models(model)}") from None
+    if attempts[-1].problem is not None and not _enough_for_tuples(model, attempts[-1]):
         set_capabilities(url, model.name, before)
-        kind = EndpointDown if all(one.down for one in attempts) else EndpointError
+        kind = _kind([one.failure for one in attempts])
         raise kind(f"{unusable_message(model, attempts)}{await _other_models(model)}")
     found = capabilities_of(url, model.name)
     known.put(shown, model.name, found)
     return found
+
+
+def _kind(failures: Sequence[EndpointError | None]) -> type[EndpointError]:
+    """What to raise where calls failed so: an error that waiting may mend, or another."""
+    passing = (
+        isinstance(one, EndpointDown | CallFailed) and not isinstance(one, Refused) for one in failures
+    )
+    return EndpointDown if all(passing) else EndpointError
 
 
 async def find_request_form(model: OpenAIChatModel) -> list[ProbeAttempt]:
@@ -162,10 +167,9 @@ def some_names(models: list[str]) -> str:
 def unusable_message(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> str:
     """Return the failed attempts, and the fix."""
     told = "; ".join(f"with {one.format}: {one.problem}" for one in attempts)
-    cause = "only empty replies" if all(one.empty for one in attempts) else "no usable JSON"
     return (
-        f"{model.connection.shown_url}: model {model.name} gave {cause} to a small question ({told}). No "
-        "tokens were spent on the corpus. Set model.name to a model that follows instructions, or serve "
+        f"{model.connection.shown_url}: model {model.name} gave no usable JSON to a small question ({told}). "
+        "No tokens were spent on the corpus. Set model.name to a model that follows instructions, or serve "
         "it with decoding by JSON schema; run graphrag-dagster doctor for details"
     )
 
@@ -186,16 +190,14 @@ async def _attempt(model: OpenAIChatModel, wanted: ReplyFormat) -> ProbeAttempt:
         if time.monotonic() - begun >= model.settings.timeout_seconds:
             raise
         # Some servers fail on a schema instead of refusing it.
-        down = not isinstance(failure, Refused)
-        return ProbeAttempt(capabilities_of(url, model.name).format, str(failure), failed=True, down=down)
-    used = capabilities_of(url, model.name).format
-    return ProbeAttempt(used, _problem(answered, _Peel), not visible_text(answered.reply.text))
+        return ProbeAttempt(capabilities_of(url, model.name).format, str(failure), failure)
+    return ProbeAttempt(capabilities_of(url, model.name).format, _problem(answered, _Peel))
 
 
 def _problem(answered: ServerReply, schema: type[BaseModel] | None) -> str | None:
     text = visible_text(answered.reply.text)
     if not text:
-        return "an empty reply"
+        return _EMPTY
     if schema is None:
         return None
     try:
@@ -206,10 +208,9 @@ def _problem(answered: ServerReply, schema: type[BaseModel] | None) -> str | Non
     return None
 
 
-def _enough_for_tuples(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> bool:
+def _enough_for_tuples(model: OpenAIChatModel, last: ProbeAttempt) -> bool:
     """Delimited tuples need no JSON; where there is none, reports are written without the model."""
-    last = attempts[-1]
-    return model.settings.replies == "tuples" and not last.failed and not last.empty
+    return model.settings.replies == "tuples" and last.failure is None and last.problem != _EMPTY
 
 
 async def _other_models(model: OpenAIChatModel) -> str:

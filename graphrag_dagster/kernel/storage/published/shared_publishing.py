@@ -2,16 +2,13 @@
 
 import socket
 from collections.abc import Collection
-from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from uuid import uuid4
 
 from graphrag_dagster.errors import ObjectStoreError, StaleError
 from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder
 from graphrag_dagster.kernel.storage.published.shared_snapshots import (
     CHECKS,
+    NOTHING,
     WRITTEN,
     Pointer,
     SharedSnapshots,
@@ -26,9 +23,6 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-
-#: How old an upload must be that no manifest names, before it counts as one of a killed process.
-GRACE = timedelta(days=1)
 
 
 class SharedPublisher(SharedSnapshots):
@@ -91,8 +85,10 @@ class SharedPublisher(SharedSnapshots):
                 "host": socket.gethostname(),
             }
         kept = tuple(sorted({*before.kept, snapshot.version}))
-        wanted = Pointer(snapshot.version, sha256(manifest), publication, kept)
-        self._upload_files(snapshot, before.kept, rollback=rollback)
+        wanted = Pointer(
+            version=snapshot.version, manifest=sha256(manifest), publication=publication, kept=kept
+        )
+        self._upload_files(snapshot, kept)
         if wanted != before or etag is None:
             etag = self._swap(wanted, etag)
         self._note(etag=etag, version=wanted.version, manifest=wanted.manifest, held=kept)
@@ -101,24 +97,26 @@ class SharedPublisher(SharedSnapshots):
         """Return what is current there, and its ETag; nothing if it is damaged and was this home's."""
         found = self.store.get(self._path(POINTER))
         if found is None:
-            return Pointer(), None
+            return NOTHING, None
         try:
             return self._pointer(found[0]), found[1]
         except ObjectStoreError:
             if not (self.warehouse.take_over or self._record().get("objects")):
                 raise
-            return Pointer(), found[1]
+            return NOTHING, found[1]
 
-    def _upload_files(self, current: Published, kept: Collection[str], *, rollback: bool) -> None:
-        """Upload a snapshot, and those that are kept there, wherever an object is not as it was uploaded."""
+    def _upload_files(self, current: Published, kept: Collection[str]) -> None:
+        """Upload the snapshots that are kept there, wherever an object is not as it was uploaded."""
         before, now = self._record().get("objects", {}), {}
+        # Whatever it is there: with the same rows, it may be another manifest than before.
+        before[self._path(f"{current.version}{MANIFEST}")] = ""
         for one in snapshots(self.warehouse, self.corpus):
-            if one.version == current.version or one.version in kept:
-                is_new = one.version == current.version and not rollback
-                path = self._path(f"{one.manifest['hash']}{DATA}")
-                now[path] = self.store.upload(path, one.file, before.get(path, "" if is_new else None))
-                path, file = self._path(f"{one.version}{MANIFEST}"), one.file.with_suffix(MANIFEST)
-                now[path] = self.store.upload(path, file, "" if is_new else before.get(path))
+            if one.version in kept:
+                files = {f"{one.manifest['hash']}{DATA}": one.file}
+                files[f"{one.version}{MANIFEST}"] = one.file.with_suffix(MANIFEST)
+                for name, file in files.items():
+                    path = self._path(name)
+                    now[path] = self.store.upload(path, file, before.get(path))
         self._note(objects=now)
 
     def _swap(self, wanted: Pointer, etag: str | None) -> str:
@@ -137,11 +135,8 @@ class SharedPublisher(SharedSnapshots):
                 "time; nothing was changed there. Run again"
             ) from None
 
-    def keep(self, *, at_once: bool = False) -> None:
+    def keep(self) -> None:
         """Delete what is not in the local folder of this home, which published last, and killed uploads.
-
-        Args:
-            at_once: whether to delete uploads that no manifest names however new they are.
 
         Raises:
             StaleError: another home has published since.
@@ -151,37 +146,21 @@ class SharedPublisher(SharedSnapshots):
         if pointed is None:
             return
         self._refuse_stale(pointer)
-        kept = {snapshot.version: snapshot for snapshot in snapshots(self.warehouse, self.corpus)}
+        here = snapshots(self.warehouse, self.corpus)
+        kept = {snapshot.version: snapshot for snapshot in here if snapshot.version in pointer.kept}
         if pointer.version not in kept and (current := published_here(self.warehouse, self.corpus)):
             # Another machine has just rolled back to what is deleted now.
             self.upload(current)
-            self.keep(at_once=at_once)
+            self.keep()
             return
-        objects = self._objects()
-        there = self._manifests(objects)
-        now, files = datetime.now(UTC), {}
-        for version, manifest in there.items():
-            # A new one that is not known may be of a home that is taking over.
-            if version not in kept and (
-                version in pointer.kept or at_once or now - manifest.written >= GRACE
-            ):
-                with suppress(ChangedError):
-                    files[version] = self._entries(self._manifest(version)).get("hash")
-        needed = {kept[version].manifest["hash"] for version in there if version in kept}
-        outdated = [
-            one.path
-            for one in objects
-            if (name := Path(one.path)).suffix == DATA
-            and name.stem not in needed
-            and (name.stem in files.values() or at_once or now - one.written >= GRACE)
-        ]
-        # Manifests last: they tell a run after a kill what is to be deleted.
-        self.store.delete([*outdated, *(self._path(f"{version}{MANIFEST}") for version in files)])
-        self.store.delete_unfinished(self.corpus, WRITTEN, timedelta() if at_once else GRACE)
+        needed = {POINTER, *(f"{version}{MANIFEST}" for version in kept)}
+        needed |= {f"{snapshot.manifest['hash']}{DATA}" for snapshot in kept.values()}
+        self.store.delete(self._path(name) for name in self.objects() if name not in needed)
+        self.store.delete_unfinished(self.corpus, WRITTEN)
         held = tuple(version for version in pointer.kept if version in kept)
         if held != pointer.kept:
             # Tells readers to delete their copies.
-            etag = self._swap(replace(pointer, kept=held), pointed)
+            etag = self._swap(pointer.model_copy(update={"kept": held}), pointed)
             self._note(etag=etag, held=held)
 
     def delete(self) -> bool:
@@ -191,15 +170,15 @@ class SharedPublisher(SharedSnapshots):
             StaleError: one was published at the same time.
             ObjectStoreError: something cannot be deleted.
         """
-        (before, etag), objects = self._current(), self._objects()
-        others = [one.path for one in objects if Path(one.path).name != POINTER]
-        if etag and (others or before != Pointer()):
-            self._swap(Pointer(), etag)
-        # Manifests last, as in :meth:`keep`.
-        self.store.delete(sorted(others, key=lambda path: path.endswith(MANIFEST)))
-        self.store.delete_unfinished(self.corpus, WRITTEN, timedelta())
+        before, etag = self._current()
+        others = [self._path(name) for name in self.objects() if name != POINTER]
+        is_there = bool(others) or before != NOTHING
+        if etag and is_there:
+            self._swap(NOTHING, etag)
+        self.store.delete(others)
+        self.store.delete_unfinished(self.corpus, WRITTEN)
         CHECKS.pop((self.url, self.folder), None)
-        return bool(others) or before != Pointer()
+        return is_there
 
 
 def shared_publisher(warehouse: Warehouse, corpus: str) -> SharedPublisher | None:

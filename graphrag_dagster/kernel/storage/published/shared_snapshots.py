@@ -9,15 +9,16 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
+from pydantic import BaseModel, StringConstraints
 from pydantic_core import from_json
 
 from graphrag_dagster.errors import DamagedError, ObjectStoreError, WarehouseError
@@ -25,12 +26,7 @@ from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.storage.corpus_names import is_allowed
-from graphrag_dagster.kernel.storage.object_store import (
-    ChangedError,
-    ObjectFolder,
-    StoredObject,
-    UnchangedError,
-)
+from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder, UnchangedError
 from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
@@ -75,8 +71,10 @@ CHECKS: dict[tuple[str, Path], _Check] = {}
 _NAMES: dict[str, tuple[float, list[str]]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+_Version = Annotated[str, StringConstraints(pattern=rf"^{VERSION.pattern}$")]
+
+
+class Pointer(BaseModel, frozen=True, strict=True):
     """Content of ``current.json``.
 
     Attributes:
@@ -86,32 +84,18 @@ class Pointer:
         kept: versions of all snapshots there; readers delete their copies of others.
     """
 
-    version: str | None = None
-    manifest: str | None = None
-    publication: Mapping[str, Any] | None = None
-    kept: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, content: bytes, url: str) -> "Pointer":
-        """Parse it.
-
-        Raises:
-            ObjectStoreError: it is damaged; ``url`` says where.
-        """
-        try:
-            found = from_json(content)
-            pointer = cls(found["version"], found["manifest"], found["publication"], tuple(found["kept"]))
-            versions = pointer.kept if pointer.version is None else (*pointer.kept, pointer.version)
-            whole = isinstance(pointer.publication, dict | None) and isinstance(pointer.manifest, str | None)
-            if whole and all(map(VERSION.fullmatch, versions)):
-                return pointer
-        except (ValueError, KeyError, TypeError):
-            pass
-        raise ObjectStoreError(f"{url} is damaged; delete it and index the corpus with --again")
+    version: _Version | None
+    manifest: str | None
+    publication: dict[str, Any] | None
+    kept: tuple[_Version, ...]
 
     def content(self) -> bytes:
         """Return it as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()
+        return self.model_dump_json(indent=1).encode()
+
+
+#: Of a corpus that has no snapshots there.
+NOTHING = Pointer(version=None, manifest=None, publication=None, kept=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +130,16 @@ class SharedSnapshots:
             WarehouseError: there is none.
         """
         check = CHECKS.setdefault((self.url, self.folder), _Check())
-        if time.monotonic() < check.due and check.error is None:
-            return
         has_copy = (self.folder / POINTER).is_file()
-        if not check.lock.acquire(blocking=not has_copy):
-            # Another thread fetches; the copy is current until it has.
-            return
-        try:
-            if time.monotonic() >= check.due:
-                self._look(check, has_copy=has_copy)
-            if check.error and not has_copy:
-                raise check.error
-        finally:
-            check.lock.release()
+        # Where another thread fetches, the copy is current until it has.
+        if time.monotonic() >= check.due and check.lock.acquire(blocking=not has_copy):
+            try:
+                if time.monotonic() >= check.due:
+                    self._look(check, has_copy=has_copy)
+            finally:
+                check.lock.release()
+        if check.error and not has_copy:
+            raise check.error
 
     def _look(self, check: _Check, *, has_copy: bool) -> None:
         try:
@@ -173,8 +154,7 @@ class SharedSnapshots:
     def _fetch(self, *, has_copy: bool) -> None:
         for _ in range(_ATTEMPTS):
             try:
-                # Who has a copy need not wait for it.
-                found = self.store.get(self._path(POINTER), unless=self._seen(), patient=not has_copy)
+                found = self.store.get(self._path(POINTER), unless=self._seen())
                 if found is None:
                     return
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -207,7 +187,7 @@ class SharedSnapshots:
         with suppress(UnchangedError, ChangedError, _SpoiltError):
             if found := self.store.get(self._path(POINTER), unless=self._seen()):
                 self._take(*found)
-        for version in self._manifests(self._objects()):
+        for version in _versions(self.objects()):
             # It may have been deleted meanwhile.
             with suppress(ChangedError):
                 try:
@@ -285,12 +265,11 @@ class SharedSnapshots:
         Raises:
             ObjectStoreError: the store cannot be used.
         """
-        objects, found = self._objects(), []
-        sizes = {Path(one.path).stem: one.size for one in objects if one.path.endswith(DATA)}
-        for version in self._manifests(objects):
+        objects, found = self.objects(), []
+        for version in _versions(objects):
             with suppress(ChangedError):
                 if entries := self._entries(self._manifest(version)):
-                    file, size = self.folder / f"{version}{DATA}", sizes.get(entries["hash"], 0)
+                    file, size = self.folder / f"{version}{DATA}", objects.get(f"{entries['hash']}{DATA}", 0)
                     found.append((Published(file, version, entries["index"], entries), size))
         return sorted(found, key=lambda one: one[0].published, reverse=True)
 
@@ -305,24 +284,26 @@ class SharedSnapshots:
         return is_current and here.issuperset(record.get("held", ()))
 
     def _pointer(self, content: bytes) -> Pointer:
-        return Pointer.read(content, self.store.url_of(self._path(POINTER)))
+        try:
+            return Pointer.model_validate_json(content)
+        except ValueError:
+            url = self.store.url_of(self._path(POINTER))
+            raise ObjectStoreError(f"{url} is damaged; delete it and index the corpus with --again") from None
 
     def _path(self, name: str) -> str:
         return f"{self.corpus}/{name}"
 
-    def _objects(self) -> list[StoredObject]:
-        """Return the objects of the corpus; whatever else is in its folder is none of ours."""
-        found = self.store.list(self.corpus)
-        named = ((one, one.path.removeprefix(f"{self.corpus}/")) for one in found)
-        return [one for one, name in named if WRITTEN.fullmatch(name)]
+    def objects(self) -> dict[str, int]:
+        """Return the sizes in bytes of the objects of the corpus, by name; whatever else is in its folder is
+        none of ours.
 
-    def _manifests(self, objects: list[StoredObject]) -> dict[str, StoredObject]:
-        named = {Path(one.path).name: one for one in objects}
-        return {
-            name.removesuffix(MANIFEST): one
-            for name, one in named.items()
-            if name.endswith(MANIFEST) and VERSION.fullmatch(name.removesuffix(MANIFEST))
+        Raises:
+            ObjectStoreError: the store cannot be used.
+        """
+        found = {
+            path.removeprefix(f"{self.corpus}/"): size for path, size in self.store.list(self.corpus).items()
         }
+        return {name: size for name, size in found.items() if WRITTEN.fullmatch(name)}
 
     def _seen(self) -> str | None:
         """Return the ETag of the pointer that the local copy was made by; None if it has to be made again."""
@@ -371,8 +352,7 @@ def shared_corpora(warehouse: Warehouse) -> list[str]:
     due, names = _NAMES.get(store.url, (0.0, []))
     if time.monotonic() >= due:
         try:
-            paths = [Path(one.path) for one in store.list()]
-            found = {path.parent.name for path in paths if VERSION.fullmatch(path.stem)}
+            found = {path.parent.name for path in map(Path, store.list()) if VERSION.fullmatch(path.stem)}
             names, due = sorted(filter(is_allowed, found)), time.monotonic() + CHECK_SECONDS
         except ObjectStoreError as error:
             if not names:
@@ -383,6 +363,12 @@ def shared_corpora(warehouse: Warehouse) -> list[str]:
             due = time.monotonic() + AWAY_SECONDS
         _NAMES[store.url] = (due, names)
     return names
+
+
+def _versions(objects: Iterable[str]) -> list[str]:
+    """Return the versions of the manifests among the names of objects."""
+    stems = (name.removesuffix(MANIFEST) for name in objects if name.endswith(MANIFEST))
+    return [stem for stem in stems if VERSION.fullmatch(stem)]
 
 
 def sha256(content: bytes) -> str:

@@ -1,29 +1,21 @@
 """Implementations of CoTeRAG-S's tasks by a language model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.coterag import tasks
+from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
+from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
+from graphrag_dagster.systems.coterag.llm.evidence_answering import (
+    LlmAnswerValidator,
+    LlmEvidenceAnswerer,
+    LlmEvidenceRouter,
+)
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
-
-if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.answering_ports import ContextWriter
-    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-    from graphrag_dagster.systems.coterag.tasks import (
-        AnswerValidator,
-        CommunitySummariser,
-        EvidenceAnswerer,
-        EvidenceRouter,
-    )
+from graphrag_dagster.systems.graphrag.api import LlmContextWriter
 
 
-def community_summariser(session: TaskProvider) -> CommunitySummariser:
+def community_summariser(session: TaskProvider) -> LlmCommunitySummariser:
     """Who summarises communities; what the model cannot is made of quotations, and says so."""
-    from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
-    from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
-
     own = session.settings.section(CoteragSettings)
     return LlmCommunitySummariser(
         session.chat(tasks.COMMUNITY_SUMMARISER),
@@ -35,18 +27,14 @@ def community_summariser(session: TaskProvider) -> CommunitySummariser:
     )
 
 
-def evidence_router(session: TaskProvider) -> EvidenceRouter:
+def evidence_router(session: TaskProvider) -> LlmEvidenceRouter:
     """Who says whether a question needs the documents; a model of the role ``route``."""
-    from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmEvidenceRouter
-
     limit = session.reply_limit(tasks.EVIDENCE_ROUTER)
     return LlmEvidenceRouter(session.chat(tasks.EVIDENCE_ROUTER), prompts, max_tokens=limit)
 
 
-def evidence_answerer(session: TaskProvider) -> EvidenceAnswerer:
+def evidence_answerer(session: TaskProvider) -> LlmEvidenceAnswerer:
     """Who answers from a context, and says where it is not enough."""
-    from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmEvidenceAnswerer
-
     limit = session.reply_limit(tasks.EVIDENCE_ANSWERER)
     chat = session.chat(tasks.EVIDENCE_ANSWERER)
     return LlmEvidenceAnswerer(
@@ -58,17 +46,13 @@ def evidence_answerer(session: TaskProvider) -> EvidenceAnswerer:
     )
 
 
-def answer_validator(session: TaskProvider) -> AnswerValidator:
+def answer_validator(session: TaskProvider) -> LlmAnswerValidator:
     """Who checks answers against their context; a model of the role ``validate``."""
-    from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmAnswerValidator
-
     limit = session.reply_limit(tasks.ANSWER_VALIDATOR)
     return LlmAnswerValidator(session.chat(tasks.ANSWER_VALIDATOR), prompts, max_tokens=limit)
 
 
-def context_writer(session: TaskProvider) -> ContextWriter:
+def context_writer(session: TaskProvider) -> LlmContextWriter:
     """Who writes down what is known of a question, without documents."""
-    from graphrag_dagster.systems.graphrag.api import LlmContextWriter
-
     limit = session.reply_limit(tasks.CONTEXT_WRITER)
     return LlmContextWriter(session.chat(tasks.CONTEXT_WRITER), prompts, max_tokens=limit // 2)

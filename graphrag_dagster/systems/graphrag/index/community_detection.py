@@ -21,12 +21,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import Hierarchy, as_hierarchy, empty_hierarchy
-from graphrag_dagster.kernel.graph.native_leiden import (
-    MEMBERSHIPS,
-    MOST_AT_ONCE,
-    LeidenOptions,
-    run_native_leiden,
-)
+from graphrag_dagster.kernel.graph.native_leiden import MEMBERSHIPS, LeidenOptions, run_native_leiden
 from graphrag_dagster.kernel.graph.undirected_graph import (
     Network,
     Profile,
@@ -243,10 +238,9 @@ def cluster(
 
     Nothing is computed where edges, weights, settings and code are those of the clustering before. From
     nothing begins: the first clustering; one with other settings or code; one after at least ``drift`` of
-    the edges have changed since the last cold start; one of more than :data:`.MOST_AT_ONCE` edges, which
-    the native code could not hold; and one whose modularity from a warm start is below 0.99 of that from a
-    cold start. Up to 200,000 edges both are computed and compared; beyond, the warm one is compared to what
-    the last cold start had, and only where it is below 0.99 of that to a new one.
+    the edges have changed since the last cold start; and one whose modularity from a warm start is below
+    0.99 of that from a cold start. Up to 200,000 edges both are computed and compared; beyond, the warm one
+    is compared to what the last cold start had, and only where it is below 0.99 of that to a new one.
 
     The share of changed edges is that of edges that are new or gone, of all that were or are. Edges that
     went and came back count as both, since nothing is kept of what is gone.
@@ -278,8 +272,6 @@ def cluster(
         return _cluster_cold(graph, options), Begun("cold", why)
     if previous.state.item(0, "edges_hash") == graph.hash:
         return previous, Begun("kept", "nothing changed")
-    if len(graph.part.low) > MOST_AT_ONCE:
-        return _cluster_cold(graph, options), Begun("cold", f"more than {MOST_AT_ONCE:,} edges")
     return _cluster_warm(graph, options, previous, cold_edges, changed)
 
 

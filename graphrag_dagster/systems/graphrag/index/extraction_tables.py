@@ -212,7 +212,7 @@ def units_without_grammar(unit_ledger: pl.DataFrame) -> list[str]:
 
 
 def check_something_read(unit_ledger: pl.DataFrame) -> list[str]:
-    """Return why every reply was put aside, a line for each reason; empty where any unit was read or is in a
+    """Return why every reply was quarantined, by reason; empty where any unit was read or is in a
     language that is only searched.
     """
     lost = unit_ledger.filter(state="quarantined")

@@ -1,14 +1,19 @@
 """Types names with a chat model, those of several text units in one call."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_some_words
-from graphrag_dagster.kernel.models.chat.structured_output import Asker
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.systems.graphrag.llm.numbered_batches import (
+    NumberedAsker,
+    batches_that_fit,
+    ends_batch,
+)
 
 #: Most names in a call, and most characters of the texts that they stand in, unless one is longer by itself.
 MOST_NAMES, MOST_CHARACTERS = 24, 8_000
@@ -16,10 +21,7 @@ MOST_NAMES, MOST_CHARACTERS = 24, 8_000
 _FEWEST, _ENDS = 12, 4
 _LONGEST_NAME = 200
 _USUAL_NAME, _CHARACTERS_PER_TOKEN = 20, 4
-#: A record with an id and a label of three words takes no more, line breaks included.
-_TOKENS_PER_LABEL = 32
 #: What a model says where no label fits.
-_NO_LABEL = ""
 _NONE_FITS = ("other", "none", "unknown", "none of them", "n/a")
 
 
@@ -34,31 +36,29 @@ class TypeLabelsShape(Shape):
     results: list[_LabelShape]
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A name by the place of its unit among those that are asked about, and its own place in that."""
+class _Name(NamedTuple):
+    """A name and the text unit that it stands in."""
 
-    unit: int
-    place: int
-    text: str
+    unit: TextUnit
     name: str
 
 
-class LlmEntityTyper(Asker):
-    """Asks a model which of the labels a name has in its text.
+class LlmEntityTyper(NumberedAsker[_Name, str]):
+    """Asks a model which of the labels a name has in its text."""
 
-    Args:
-        max_tokens: longest reply; more where a call has so many names that the labels need it.
-    """
+    task = "type_entities"
+    shape = TypeLabelsShape
+    key = "label"
+    otherwise = ""
+    #: A record with an id and a label of three words takes no more, line breaks included.
+    tokens_each = 32
 
     def __init__(
         self, model: ChatModel, prompts: PromptSource, *, labels: Sequence[str], max_tokens: int = 1000
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
-        self._system = prompts.load("type_entities_system").render()
-        self._user = prompts.load("type_entities_user")
+        super().__init__(model, prompts, max_tokens=max_tokens)
         self._labels = tuple(labels)
-        self._words: Mapping[str, str] = dict.fromkeys(_NONE_FITS, _NO_LABEL) | {
+        self.words: Mapping[str, str] = dict.fromkeys(_NONE_FITS, self.otherwise) | {
             label.lower(): label for label in labels
         }
 
@@ -68,43 +68,27 @@ class LlmEntityTyper(Asker):
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        parts = list(_batches(asked))
-        told = self._gather(self._type_batch, parts, "Typing entities")
-        by_place = {
-            (name.unit, name.place): typing
-            for part, typings in zip(parts, told, strict=True)
-            for name, typing in zip(part, typings, strict=True)
-        }
-        return [
-            tuple(by_place[unit, place] for place in range(len(one.names))) for unit, one in enumerate(asked)
-        ]
+        words, _ = self._ask_in_batches(_batches(asked), "Typing entities")
+        typings = (
+            Typing(None, said.reason) if said.word is None else Typing(said.word or None, None, said.repaired)
+            for said in words
+        )
+        return [tuple(islice(typings, len(one.names))) for one in asked]
 
     def requests(self, asked: Sequence[Untyped]) -> list[ChatRequest]:
         """Return the requests about names; none is sent."""
-        return [self._request(part) for part in _batches(asked)]
+        return [self.request(part) for part in _batches(asked)]
 
-    def _request(self, names: Sequence[_Name]) -> ChatRequest:
-        shown: list[str] = []
-        for number, one in enumerate(names, start=1):
-            if number == 1 or one.unit != names[number - 2].unit:
-                shown.append(f"Text: {_line(one.text)}")
-            shown.append(f"{number}. {_line(one.name)[:_LONGEST_NAME]}")
-        user = self._user.render(
-            labels=enclose("entity_types", "\n".join(self._labels)),
-            names=enclose("material", "\n".join(shown)),
-        )
-        least = _TOKENS_PER_LABEL * len(names)
-        return self._task_request("type_entities", self._system, user, TypeLabelsShape, least)
-
-    async def _type_batch(self, names: Sequence[_Name]) -> list[Typing]:
-        def read(text: str, count: int, _: str) -> tuple[dict[int, tuple[str, str]], bool]:
-            return read_some_words(text, count, self._words, "label", otherwise=_NO_LABEL)
-
-        made = await self._numbered(names, self._request, read)
-        return [
-            Typing(None, one) if isinstance(one, str) else Typing(one[0][0] or None, repaired=one[1])
-            for one in made
-        ]
+    def _shown(self, items: Sequence[_Name]) -> dict[str, str]:
+        lines: list[str] = []
+        for number, one in enumerate(items, start=1):
+            if number == 1 or one.unit != items[number - 2].unit:
+                lines.append(f"Text: {_line(one.unit.text)}")
+            lines.append(f"{number}. {_line(one.name)[:_LONGEST_NAME]}")
+        return {
+            "labels": enclose("entity_types", "\n".join(self._labels)),
+            "names": enclose("material", "\n".join(lines)),
+        }
 
 
 def names_per_call() -> int:
@@ -113,28 +97,25 @@ def names_per_call() -> int:
 
 
 def _batches(asked: Sequence[Untyped]) -> Iterator[list[_Name]]:
-    """Yield the names that are asked about in one call.
+    """Yield the names that are asked about in one call."""
+    # The names of a unit stay together, but for one that has more than a call may have.
+    parts = (
+        Untyped(one.unit, one.names[start : start + MOST_NAMES])
+        for one in asked
+        for start in range(0, len(one.names), MOST_NAMES)
+    )
+    for batch in batches_that_fit(parts, _fits, _ends):
+        yield [_Name(part.unit, name) for part in batch for name in part.names]
 
-    Where a batch ends is decided by a hash of the unit that it ends with: one unit more or less changes its
-    own batch and perhaps the next, so that nearly all replies are found again.
-    """
-    batch: list[_Name] = []
-    characters = 0
-    for unit, one in enumerate(asked):
-        text = one.unit.text
-        for start in range(0, len(one.names), MOST_NAMES):
-            part = one.names[start : start + MOST_NAMES]
-            more = [_Name(unit, start + place, text, name) for place, name in enumerate(part)]
-            if batch and (len(batch) + len(more) > MOST_NAMES or characters + len(text) > MOST_CHARACTERS):
-                yield batch
-                batch, characters = [], 0
-            batch, characters = batch + more, characters + len(text)
-        ends = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % _ENDS == 0
-        if ends and len(batch) >= _FEWEST:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
+
+def _fits(batch: Sequence[Untyped]) -> bool:
+    characters = sum(len(part.unit.text) for part in batch)
+    return sum(len(part.names) for part in batch) <= MOST_NAMES and characters <= MOST_CHARACTERS
+
+
+def _ends(batch: Sequence[Untyped]) -> bool:
+    enough = sum(len(part.names) for part in batch) >= _FEWEST
+    return enough and ends_batch(batch[-1].unit.text, _ENDS)
 
 
 def _line(text: str) -> str:

@@ -1,21 +1,14 @@
 """Intermediate answers, follow-up questions and ratings of reports by a model."""
 
-import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import field_validator, model_validator
+from pydantic import field_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.reply_parsing import (
-    Incomplete,
-    NotUsable,
-    read_typed,
-    with_normalised_keys,
-)
-from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named, read_some_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import (
     HIGHEST_RATING,
@@ -125,46 +118,22 @@ def _read(text: str) -> tuple[ExplorationShape, bool]:
     return read, repaired
 
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 #: A record such as ``{"id": 12, "rating": 4}`` takes no more, blanks and line breaks included.
 _TOKENS_PER_RATING = 24
+_RATINGS = {str(number): str(number) for number in range(HIGHEST_RATING + 1)}
 
 
 class RatingShape(Shape):
     """The rating of one report."""
 
-    id: AnyNumber = or_named("id", "report", "report_id", "number", missing=type(None))
-    rating: AnyNumber = or_named("rating", "score", "relevance", missing=type(None))
+    id: int
+    rating: int
 
 
 class RatingsShape(Shape):
     """The ratings of all reports of a prompt."""
 
     ratings: list[RatingShape]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_list_or_ids(cls, value: Any) -> Any:
-        """Take a bare list, one record, and an object with an id for each key too."""
-        fields = with_normalised_keys(value)
-        listed = fields.get("ratings", [fields] if "id" in fields else fields) if fields else value
-        if isinstance(listed, dict):
-            listed = [{"id": key, "rating": rating} for key, rating in listed.items()]
-        elif isinstance(listed, list):
-            listed = [one if isinstance(one, dict) else {"rating": one} for one in listed]
-        return {"ratings": listed}
-
-
-def read_rating(value: object) -> int | None:
-    """Return a rating rounded to a whole number; None where there is no number from 0 to 5."""
-    number = _number(value)
-    return round(number) if number is not None and 0 <= number <= HIGHEST_RATING else None
-
-
-def _number(value: object) -> float | None:
-    found = None if isinstance(value, bool | None) else _NUMBER.search(str(value))
-    number = float(found[0]) if found else math.nan
-    return number if math.isfinite(number) else None
 
 
 class LlmReportRater(Asker):
@@ -197,41 +166,14 @@ class LlmReportRater(Asker):
         user = self._user.render(reports=enclose("reports", rendered), question=enclose("question", question))
         least = _TOKENS_PER_RATING * len(batch)
         request = self._task_request("rate_reports", self._system, user, RatingsShape, least)
-        ids = [unit.id for unit in batch]
+
+        def read(text: str) -> tuple[dict[int, tuple[str, str]], bool]:
+            return read_some_words(text, len(batch), _RATINGS, "rating")
+
         try:
-            asked = await ask(self._model, request, lambda text: _ratings_by_report(text, ids), self._retry)
+            asked = await ask(self._model, request, read, self._retry)
         except UnusableReply as lost:
             return BatchRatings(tuple(Rating(None, lost.reason) for _ in batch), lost.usage)
-        return BatchRatings(tuple(_rating(asked.value.get(one)) for one in ids), asked.usage)
-
-
-def _ratings_by_report(text: str, ids: Sequence[int]) -> tuple[dict[int, list[Any]], bool]:
-    """Return what was given for each report.
-
-    Raises:
-        Incomplete: not every report has a rating.
-        NotUsable: none has.
-    """
-    reply, repaired = read_typed(text, RatingsShape)
-    given: dict[int, list[Any]] = {}
-    for one in reply.ratings:
-        number = _number(one.id)
-        if number is not None and number in ids:
-            given.setdefault(int(number), []).append(one.rating)
-    rated = {one for one, ratings in given.items() if any(read_rating(each) is not None for each in ratings)}
-    if not rated:
-        raise NotUsable(f'it gives no "rating" from 0 to {HIGHEST_RATING} for the "id" of any report')
-    if missing := [str(one) for one in ids if one not in rated]:
-        named = ", ".join(missing[:10])
-        raise Incomplete(f'it gives no "rating" from 0 to {HIGHEST_RATING} for number {named}', given)
-    return given, repaired
-
-
-def _rating(given: Sequence[Any] | None) -> Rating:
-    """The highest counts where a report was rated more than once."""
-    if given is None:
-        return Rating(None, "the model gave it no rating")
-    usable = [number for number in map(read_rating, given) if number is not None]
-    if usable:
-        return Rating(max(usable))
-    return Rating(None, f"no number from 0 to {HIGHEST_RATING} in the rating {str(given[0])[:40]!r}")
+        lacking = Rating(None, asked.lacking)
+        given = {number: Rating(int(word)) for number, (word, _) in asked.value.items()}
+        return BatchRatings(tuple(given.get(unit.id, lacking) for unit in batch), asked.usage)

@@ -1,26 +1,29 @@
 """Judges of names and of support by a model, many cases in one call."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
-from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Usage
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_some_words, read_words
-from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
-from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePair, Ruling
+from graphrag_dagster.kernel.tasks.name_judging_ports import NamePair, Ruling
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
-from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
+from graphrag_dagster.systems.graphrag.llm.numbered_batches import (
+    NumberedAsker,
+    WordOn,
+    batches_that_fit,
+    ends_batch,
+)
 
 #: Most pairs in a call, and how many it has on average.
 MOST_PAIRS, USUAL_PAIRS = 14, 8
 #: Fewest pairs of a call that others follow, and after how many pairs from there on it ends on average.
 _FEWEST, _ENDS = 6, 3
 _LONGEST_NAME, _LONGEST_REASON = 200, 300
-#: A record with an id, a verdict and a reason of fifteen words takes no more, line breaks included.
-_TOKENS_PER_VERDICT = 64
 
 #: What a verdict on a pair may be.
 Word: TypeAlias = Literal["same", "different", "unsure"]
@@ -50,18 +53,12 @@ class NameVerdictsShape(Shape):
     verdicts: list[_NameVerdictShape]
 
 
-class LlmNameJudge(Asker):
-    """Asks a model whether names are one entity.
+class LlmNameJudge(NumberedAsker[NamePair, Word]):
+    """Asks a model whether names are one entity."""
 
-    Args:
-        max_tokens: longest reply; more where a call has so many pairs that the verdicts need it.
-    """
-
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
-        self._system = prompts.load("judge_names_system").render()
-        self._user = prompts.load("judge_names_user")
-        self._example = WorkedExample.of(self._system)
+    task = "judge_names"
+    shape = NameVerdictsShape
+    words = _WORDS
 
     def judge(self, pairs: Sequence[NamePair]) -> list[Ruling]:
         """Return one ruling for each pair, many calls at a time; unsure where no usable reply came.
@@ -69,68 +66,35 @@ class LlmNameJudge(Asker):
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        parts = list(batches(pairs))
-        made = self._gather(
-            self._rule_batch, [[pairs[place] for place in part] for part in parts], "Judging names"
-        )
-        by_place = {
-            place: ruling
-            for part, rulings in zip(parts, made, strict=True)
-            for place, ruling in zip(part, rulings, strict=True)
-        }
-        return [by_place[place] for place in range(len(pairs))]
+        asked = list(batches(pairs))
+        words, _ = self._ask_in_batches(asked, "Judging names")
+        by_pair = dict(zip(chain.from_iterable(asked), map(_ruling, words), strict=True))
+        return [by_pair[pair] for pair in pairs]
 
-    def request(self, batch: Sequence[NamePair]) -> ChatRequest:
-        """Return the request about a batch."""
-        shown = "\n".join(line for number, one in enumerate(batch, start=1) for line in _entry(number, one))
-        user = self._user.render(pairs=enclose("material", shown))
-        least = _TOKENS_PER_VERDICT * len(batch)
-        return self._task_request("judge_names", self._system, user, NameVerdictsShape, least)
-
-    async def _rule_batch(self, batch: Sequence[NamePair]) -> list[Ruling]:
-        def read(text: str, count: int, shown: str) -> tuple[dict[int, tuple[Word, str]], bool]:
-            return read_some_words(
-                text, count, _WORDS, "verdict", check=lambda said: self._example.refuse_copies(said, shown)
-            )
-
-        made = await self._numbered(batch, self.request, read)
-        return [_no_ruling(one) if isinstance(one, str) else _ruling(*one) for one in made]
+    def _shown(self, items: Sequence[NamePair]) -> dict[str, str]:
+        lines = (line for number, one in enumerate(items, start=1) for line in _entry(number, one))
+        return {"pairs": enclose("material", "\n".join(lines))}
 
 
-def batches(pairs: Sequence[NamePair]) -> Iterator[list[int]]:
-    """Yield the places of the pairs that are asked about in one call, at most 14.
-
-    They are in the order of documents and names, and where a batch ends is decided by a hash of the pair that
-    it ends with: one pair more or less changes its own batch and perhaps the next, so that nearly all replies
-    are found again.
-    """
-    keys = {
-        place: repr((one.document or "", *_name(one.one), *_name(one.other)))
-        for place, one in enumerate(pairs)
-    }
-    batch: list[int] = []
-    for place in sorted(keys, key=lambda place: (keys[place], place)):
-        batch.append(place)
-        ends = hashlib.sha256(keys[place].encode("utf-8", "surrogatepass")).digest()[0] % _ENDS == 0
-        if len(batch) == MOST_PAIRS or (ends and len(batch) >= _FEWEST):
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def batches(pairs: Sequence[NamePair]) -> Iterator[list[NamePair]]:
+    """Yield the pairs that are asked about in one call, at most 14, in the order of documents and names."""
+    return batches_that_fit(
+        sorted(pairs, key=_key),
+        lambda batch: len(batch) <= MOST_PAIRS,
+        lambda batch: len(batch) >= _FEWEST and ends_batch(_key(batch[-1]), _ENDS),
+    )
 
 
-def _ruling(verdict: tuple[Word, str], repaired: bool) -> Ruling:
-    word, reason = verdict
-    said = reason[:_LONGEST_REASON] or "a model gives no reason"
-    return Ruling(word, f"a model cannot tell: {said}" if word == "unsure" else said, repaired=repaired)
+def _key(pair: NamePair) -> str:
+    return repr((pair.document or "", pair.one.name, pair.one.type, pair.other.name, pair.other.type))
 
 
-def _no_ruling(problem: str) -> Ruling:
-    return Ruling("unsure", f"no usable reply of the model: {problem}", problem=True)
-
-
-def _name(of: NameInText) -> tuple[str, str]:
-    return of.name, of.type
+def _ruling(said: WordOn[Word]) -> Ruling:
+    if said.word is None:
+        return Ruling("unsure", f"no usable reply of the model: {said.reason}", problem=True)
+    reason = said.reason[:_LONGEST_REASON] or "a model gives no reason"
+    told = f"a model cannot tell: {reason}" if said.word == "unsure" else reason
+    return Ruling(said.word, told, repaired=said.repaired)
 
 
 def _entry(number: int, pair: NamePair) -> Iterable[str]:
@@ -170,20 +134,21 @@ class SupportShape(Shape):
     verdicts: list[_SupportVerdictShape]
 
 
-class LlmSupportJudge(Asker):
+class LlmSupportJudge(NumberedAsker[Cited, Verdict]):
     """Asks a model whether words support statements.
 
     Args:
         fallback: judges what the model gives no usable reply about.
-        max_tokens: longest reply; more where a call has so many statements that the verdicts need it.
     """
+
+    task = "judge_support"
+    shape = SupportShape
+    words = _SUPPORT_WORDS
 
     def __init__(
         self, model: ChatModel, prompts: PromptSource, *, fallback: SupportJudge, max_tokens: int = 1000
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
-        self._system = prompts.load("judge_support_system").render()
-        self._user = prompts.load("judge_support_user")
+        super().__init__(model, prompts, max_tokens=max_tokens)
         self._fallback = fallback
 
     def judge(self, statements: Sequence[Cited]) -> Judged:
@@ -192,48 +157,23 @@ class LlmSupportJudge(Asker):
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        made = self._gather(self._judge_batch, list(_statement_batches(statements)), "Judging support")
-        return Judged(
-            tuple(item for one in made for item in one.items), sum((one.usage for one in made), Usage())
-        )
+        words, usage = self._ask_in_batches(batches_that_fit(statements, _fits), "Judging support")
+        return Judged(tuple(map(self._support, statements, words)), usage)
 
-    async def _judge_batch(self, batch: Sequence[Cited]) -> Judged:
-        many = len(batch)
-        shown = "\n".join(_statement_entry(number, one) for number, one in enumerate(batch, start=1))
-        user = self._user.render(statements=enclose("source_text", shown))
-        least = _TOKENS_PER_VERDICT * many
-        request = self._task_request("judge_support", self._system, user, SupportShape, least)
-        example = WorkedExample.of(self._system)
+    def _support(self, cited: Cited, said: WordOn[Verdict]) -> SupportOf:
+        if said.word is None:
+            (by_rule,) = self._fallback.judge([cited]).items
+            return replace(by_rule, problem=f"support: {said.reason}")
+        return SupportOf(said.word, None, "" if said.word == "supported" else said.reason)
 
-        def read(text: str) -> tuple[tuple[tuple[Verdict, str], ...], bool]:
-            found, repaired = read_words(text, many, _SUPPORT_WORDS)
-            example.refuse_copies(tuple(reason for _, reason in found), user)
-            return found, repaired
-
-        try:
-            asked = await ask(self._model, request, read, self._retry)
-        except UnusableReply as lost:
-            by_rule = self._fallback.judge(batch).items
-            items = (
-                SupportOf(one.verdict, one.score, one.reason, f"support: {lost.reason}") for one in by_rule
-            )
-            return Judged(tuple(items), lost.usage)
-        told = (SupportOf(word, None, "" if word == "supported" else why) for word, why in asked.value)
-        return Judged(tuple(told), asked.usage)
+    def _shown(self, items: Sequence[Cited]) -> dict[str, str]:
+        shown = "\n".join(_statement_entry(number, one) for number, one in enumerate(items, start=1))
+        return {"statements": enclose("source_text", shown)}
 
 
-def _statement_batches(statements: Sequence[Cited]) -> Iterator[list[Cited]]:
-    batch: list[Cited] = []
-    size = 0
-    for one in statements:
-        own = len(one.statement) + sum(map(len, one.words))
-        if batch and (len(batch) == _STATEMENTS or size + own > _CHARACTERS):
-            yield batch
-            batch, size = [], 0
-        batch.append(one)
-        size += own
-    if batch:
-        yield batch
+def _fits(statements: Sequence[Cited]) -> bool:
+    characters = sum(len(one.statement) + sum(map(len, one.words)) for one in statements)
+    return len(statements) <= _STATEMENTS and characters <= _CHARACTERS
 
 
 def _statement_entry(number: int, cited: Cited) -> str:

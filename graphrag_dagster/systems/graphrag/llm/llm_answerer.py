@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ from graphrag_dagster.kernel.text.prompt_templates import (
     enclose,
     enclosed_conversation,
 )
-from graphrag_dagster.systems.graphrag.llm.llm_extractors import Replies
+from graphrag_dagster.systems.graphrag.llm.gleaning import Replies
 
 _REPORTS = MappingProxyType(
     {
@@ -57,78 +57,8 @@ _SOURCES = MappingProxyType(
 )
 
 
-class AnswerPrompts:
-    """Makes the messages of the calls that answer.
-
-    Args:
-        map_form: ``""``, ``_points`` or ``_tagged``: which of the map prompts.
-        form: what is wished of the answer; nothing of it leaves the prompts as they are.
-    """
-
-    def __init__(self, prompts: PromptSource, map_form: str, form: AnswerForm) -> None:
-        self._map_system = prompts.load(f"global_map{map_form}_system")
-        self._map_user = prompts.load("global_map_user")
-        self._reduce_system = prompts.load("global_reduce_system")
-        self._reduce_user = prompts.load("global_reduce_user")
-        self._local_system = prompts.load("local_search_system")
-        self._local_user = prompts.load("local_search_user")
-        further = [
-            *([prompts.load("answer_response_type").render()] if form.response_type else []),
-            *([prompts.load("answer_general_knowledge").render()] if form.general_knowledge else []),
-        ]
-        self._rules = "\n\nFurther rules:\n" + "\n".join(further) if further else ""
-        self._wish = (
-            f"\n\nRequested length and layout:\n{enclose('response_type', form.response_type)}"
-            # Small models leave citations out of short answers unless they are reminded after the wish.
-            "\n\nWhatever the length, cite the rows after each sentence, as in the rules above."
-            if form.response_type
-            else ""
-        )
-
-    def map(self, question: str, rendered: str, kind: ContextKind) -> tuple[Message, Message]:
-        """Ask for a partial answer from rows of one kind, as the prompt shows them."""
-        words = _prompt_words(kind)
-        return self._messages(
-            _with_words(self._map_system, words),
-            _with_words(
-                self._map_user,
-                words,
-                question=enclose("question", question),
-                context=enclose(words["rows"], rendered),
-            ),
-        )
-
-    def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> tuple[Message, Message]:
-        """Ask for one answer made of partial answers, given in descending order of score."""
-        listed = "\n\n".join(
-            f"Partial answer {number} (helpfulness {partial.score} of 100):\n{partial.text}"
-            for number, partial in enumerate(partials, start=1)
-        )
-        sources = bool(partials) and all(partial.kind == "source" for partial in partials)
-        return self._messages(
-            _with_words(self._reduce_system, _SOURCES if sources else _REPORTS),
-            self._reduce_user.render(
-                question=enclose("question", question), partial_answers=enclose("partial_answers", listed)
-            ),
-        )
-
-    def local(self, question: str, rendered: str, history: Sequence[Turn]) -> tuple[Message, Message]:
-        """Ask for an answer at once from material of several kinds."""
-        return self._messages(
-            self._local_system.render(),
-            self._local_user.render(
-                material=enclose("material", rendered),
-                conversation=enclosed_conversation(history),
-                question=enclose("question", question),
-            ),
-        )
-
-    def _messages(self, system: str, user: str) -> tuple[Message, Message]:
-        return Message("system", system + self._rules), Message("user", user + self._wish)
-
-
-def _prompt_words(kind: ContextKind) -> Mapping[str, str]:
-    return _SOURCES if kind == "source" else _REPORTS
+def _words(sources: bool) -> Mapping[str, str]:
+    return _SOURCES if sources else _REPORTS
 
 
 def _with_words(prompt: Prompt, words: Mapping[str, str], **values: str) -> str:
@@ -218,12 +148,26 @@ class LlmAnswerer(Asker):
         super().__init__(model, prompts, max_reduce_tokens)
         self._unit = unit
         self._tagged = replies == "tuples" and unit == "answer"
-        kind = "_points" if unit == "points" else "_tagged" if self._tagged else ""
-        own = form or AnswerForm()
-        self._prompts = AnswerPrompts(prompts, kind, own)
-        self._knows = own.general_knowledge
         self._max_map_tokens = max_map_tokens
         self._listen = listen
+        map_form = "_points" if unit == "points" else "_tagged" if self._tagged else ""
+        self._map_prompts = (prompts.load(f"global_map{map_form}_system"), prompts.load("global_map_user"))
+        self._reduce_prompts = (prompts.load("global_reduce_system"), prompts.load("global_reduce_user"))
+        self._local_prompts = (prompts.load("local_search_system"), prompts.load("local_search_user"))
+        own = form or AnswerForm()
+        self._knows = own.general_knowledge
+        rules = [
+            *([prompts.load("answer_response_type").render()] if own.response_type else []),
+            *([prompts.load("answer_general_knowledge").render()] if own.general_knowledge else []),
+        ]
+        self._rules = "\n\nFurther rules:\n" + "\n".join(rules) if rules else ""
+        self._wish = (
+            f"\n\nRequested length and layout:\n{enclose('response_type', own.response_type)}"
+            # Small models leave citations out of short answers unless they are reminded after the wish.
+            "\n\nWhatever the length, cite the rows after each sentence, as in the rules above."
+            if own.response_type
+            else ""
+        )
 
     def map(
         self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
@@ -254,23 +198,23 @@ class LlmAnswerer(Asker):
             EngineError: no usable answer came.
             EndpointError: the endpoint cannot be used at all.
         """
-        messages = self._prompts.reduce(question, partials)
-        request = self._request("global_reduce", messages, self._max_tokens)
-        try:
-            asked = run_one(ask(self._model, request, _read_text, self._retry, listen=self._listen))
-        except UnusableReply as lost:
-            raise EngineError(
-                f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
-            ) from None
-        text = canonical_citations(asked.value)
-        known = {unit for partial in partials for unit in partial.units}
-        mapping = {cited: cited.id if cited.id in known else 0 for cited in parse_citations(text)}
-        return FinalAnswer(
-            rewrite_citations(text, mapping),
-            self.engine,
-            usage=asked.usage,
-            general_knowledge=self._knows,
+        listed = "\n\n".join(
+            f"Partial answer {number} (helpfulness {partial.score} of 100):\n{partial.text}"
+            for number, partial in enumerate(partials, start=1)
         )
+        system, user = self._reduce_prompts
+        words = _words(bool(partials) and all(partial.kind == "source" for partial in partials))
+        answer = self._final(
+            "global_reduce",
+            _with_words(system, words),
+            user.render(
+                question=enclose("question", question), partial_answers=enclose("partial_answers", listed)
+            ),
+            self._listen,
+        )
+        known = {unit for partial in partials for unit in partial.units}
+        mapping = {cited: cited.id if cited.id in known else 0 for cited in parse_citations(answer.text)}
+        return replace(answer, text=rewrite_citations(answer.text, mapping))
 
     def answer(
         self,
@@ -285,38 +229,49 @@ class LlmAnswerer(Asker):
             EngineError: no usable answer came.
             EndpointError: the endpoint cannot be used at all.
         """
-        messages = self._prompts.local(question, rendered, history)
-        request = self._request("local_search", messages, self._max_tokens)
-        listen = _UnlessNothing(self._listen) if self._listen else None
+        system, user = self._local_prompts
+        answer = self._final(
+            "local_search",
+            system.render(),
+            user.render(
+                material=enclose("material", rendered),
+                conversation=enclosed_conversation(history),
+                question=enclose("question", question),
+            ),
+            _UnlessNothing(self._listen) if self._listen else None,
+        )
+        text = answer.text.strip()
+        return replace(answer, text="" if _NOTHING.fullmatch(text) else text)
+
+    def _final(self, task: str, system: str, user: str, listen: Listener | None) -> FinalAnswer:
+        request = self._task_request(task, system + self._rules, user + self._wish, None)
         try:
             asked = run_one(ask(self._model, request, _read_text, self._retry, listen=listen))
         except UnusableReply as lost:
             raise EngineError(
                 f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
             ) from None
-        text = canonical_citations(asked.value).strip()
-        return FinalAnswer(
-            "" if _NOTHING.fullmatch(text) else text,
-            self.engine,
-            usage=asked.usage,
-            general_knowledge=self._knows,
-        )
+        text = canonical_citations(asked.value)
+        return FinalAnswer(text, self.engine, usage=asked.usage, general_knowledge=self._knows)
 
     async def _map(self, question: str, chunk: Sequence[ContextUnit], rendered: str) -> PartialAnswer:
         kind = chunk[0].kind if chunk else "report"
-        messages = self._prompts.map(question, rendered, kind)
-        request = self._request("global_map", messages, self._max_map_tokens)
+        words = _words(kind == "source")
+        system, user = self._map_prompts
+        shown = _with_words(
+            user, words, question=enclose("question", question), context=enclose(words["rows"], rendered)
+        )
+        shape = PointsShape if self._unit == "points" else AnswerShape
+        messages = (
+            Message("system", _with_words(system, words) + self._rules),
+            Message("user", shown + self._wish),
+        )
+        request = ChatRequest("global_map", messages, self._max_map_tokens, None if self._tagged else shape)
         try:
             asked = await ask(self._model, request, self._read, self._retry)
         except UnusableReply as lost:
             return PartialAnswer("", 0, problem=lost.reason, usage=lost.usage, kind=kind)
         return self._partial(asked, kind, [unit.id for unit in chunk])
-
-    def _request(self, task: str, messages: tuple[Message, Message], limit: int) -> ChatRequest:
-        schema = None
-        if task == "global_map" and not self._tagged:
-            schema = PointsShape if self._unit == "points" else AnswerShape
-        return ChatRequest(task, messages, limit, schema)
 
     def _read(self, text: str) -> tuple[list[_Scored], bool]:
         if self._tagged:

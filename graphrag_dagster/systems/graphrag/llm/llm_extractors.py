@@ -1,30 +1,17 @@
 """Entities, relationships and claims by a model (paper §3.1.2, Appendix E.1)."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Literal, TypedDict, Unpack
-
-from pydantic import BaseModel
+from typing import Unpack
 
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
-from graphrag_dagster.kernel.models.chat.chat_model import (
-    ChatModel,
-    ChatRequest,
-    Message,
-    collect_reused_replies,
-)
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, collect_reused_replies
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_largest_first
-from graphrag_dagster.kernel.models.chat.reply_schemas import (
-    ClaimsShape,
-    GraphShape,
-    LabelledGraphShape,
-)
-from graphrag_dagster.kernel.models.chat.yes_no import YesNo, encoding_of_model, first_tokens
+from graphrag_dagster.kernel.models.chat.reply_schemas import ClaimsShape, GraphShape, LabelledGraphShape
 from graphrag_dagster.kernel.tasks.example_schemas import ClaimExample, GraphExample
 from graphrag_dagster.kernel.tasks.task_ports import (
     ClaimInstance,
-    Engine,
     EntityInstance,
     Quarantined,
     RelationshipInstance,
@@ -32,27 +19,15 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     UnitExtraction,
     UnitState,
 )
-from graphrag_dagster.kernel.text.prompt_templates import Prompt, PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.extraction_lengths import reply_tokens
-from graphrag_dagster.systems.graphrag.llm.extraction_records import RecordType
 from graphrag_dagster.systems.graphrag.llm.gleaning import (
     Build,
-    Gleaner,
+    GleaningAsker,
     GleaningConversation,
-    Order,
+    Options,
 )
-from graphrag_dagster.systems.graphrag.llm.prompt_examples import (
-    Copies,
-    with_claim_examples,
-    with_graph_examples,
-)
-from graphrag_dagster.systems.graphrag.llm.record_parsing import (
-    RawReply,
-    join_json_replies,
-    join_tuple_replies,
-    read_json_records,
-    read_tuple_records,
-)
+from graphrag_dagster.systems.graphrag.llm.prompt_examples import claim_example, graph_example
 
 
 def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) -> UnitExtraction:
@@ -69,19 +44,19 @@ def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) ->
     """
     places = TextPlaces(unit.text)
     kept: list[EntityInstance | RelationshipInstance | ClaimInstance] = []
-    aside: list[Quarantined] = []
-    repaired = talk.mended
+    quarantined: list[Quarantined] = []
+    repaired = talk.repaired
     for round_, reply in enumerate(talk.replies):
-        for made, mended in reply.instances(places, round_):
+        for made, was_repaired in reply.instances(places, round_):
             if isinstance(made, Quarantined):
-                aside.append(made)
+                quarantined.append(made)
             else:
                 kept.append(made)
-                repaired += mended
+                repaired += was_repaired
     if talk.lost:
         lost = talk.lost
-        aside.append(Quarantined("reply", lost.reply, lost.reason, lost.prompt, talk.lost_round))
-    state, reason = _state(talk, len(kept), repaired, aside, nothing)
+        quarantined.append(Quarantined("reply", lost.reply, lost.reason, lost.prompt, talk.lost_round))
+    state, reason = _state(talk, len(kept), repaired, quarantined, nothing)
     return UnitExtraction(
         unit.id,
         state,
@@ -90,26 +65,26 @@ def unit_extraction(unit: TextUnit, talk: GleaningConversation, nothing: str) ->
         tuple(record for record in kept if isinstance(record, EntityInstance)),
         tuple(record for record in kept if isinstance(record, RelationshipInstance)),
         tuple(record for record in kept if isinstance(record, ClaimInstance)),
-        tuple(aside),
+        tuple(quarantined),
         repaired,
         talk.usage,
     )
 
 
 def _state(
-    talk: GleaningConversation, kept: int, repaired: int, aside: list[Quarantined], nothing: str
+    talk: GleaningConversation, kept: int, repaired: int, quarantined: list[Quarantined], nothing: str
 ) -> tuple[UnitState, str | None]:
     if talk.lost and talk.half:
         return "quarantined", f"one half of the text got no usable reply: {talk.lost.reason}"
     if talk.lost and not talk.replies:
         return "quarantined", talk.lost.reason
-    records = [record for record in aside if record.kind != "reply"]
+    records = [record for record in quarantined if record.kind != "reply"]
     if records and not kept:
         return "quarantined", f"none of {len(records)} records could be used: {records[0].reason}"
     problems = [
         *([talk.note] if talk.note else []),
-        *([f"mended: {repaired}"] if repaired else []),
-        *([f"records put aside: {len(records)}"] if records else []),
+        *([f"repaired: {repaired}"] if repaired else []),
+        *([f"records quarantined: {len(records)}"] if records else []),
         *([f"gleaning {talk.lost_round} was lost: {talk.lost.reason}"] if talk.lost else []),
     ]
     if problems and (kept or talk.lost or talk.note):
@@ -117,163 +92,25 @@ def _state(
     return ("extracted", None) if kept else ("empty", nothing)
 
 
-#: A limit is so many times the expected length of a reply, but at most so many times the usual limit.
-_ROOM = 2
-
-Replies = Literal["json_schema", "tuples"]
-
-
-class Options(TypedDict, total=False):
-    """How a model is asked.
-
-    Attributes:
-        gleaning_rounds: most continuations per unit; default 1.
-        gleaning_order: of checking and continuing; default ``check_first``.
-        replies: JSON by schema, which is the default, or the paper's delimited tuples.
-        logit_bias: the endpoint can force tokens, which is the default; none of an encoding that is not
-            known by the model's name is forced.
-        max_output_tokens: longest reply; default 4000.
-    """
-
-    gleaning_rounds: int
-    gleaning_order: Order
-    replies: Replies
-    logit_bias: bool
-    max_output_tokens: int
+async def _extraction_of_unit(
+    asker: GleaningAsker, unit: TextUnit, build: Build, nothing: str
+) -> UnitExtraction:
+    with collect_reused_replies() as noted:
+        talk = await asker.converse(unit.text, build)
+    return replace(unit_extraction(unit, talk, nothing), replies=tuple(noted))
 
 
-@dataclass(frozen=True, slots=True)
-class WantedRecords:
-    """What is asked for.
-
-    Attributes:
-        kinds: of records.
-        shape: of a reply in JSON.
-        task: whose prompts are used: ``<task>[_labelled][_tuples]_system`` and ``<task>_user``.
-        more: the prompt that asks on.
-        check: the prompt that asks whether anything is missing.
-        nothing: said of a text in which the model found nothing.
-        labelled: relationships with labels.
-        expected: tokens of the reply about a text; its second argument tells whether that is delimited
-            tuples. None: nobody knows.
-    """
-
-    kinds: tuple[RecordType, ...]
-    shape: type[BaseModel]
-    task: str
-    more: str
-    check: str
-    nothing: str
-    labelled: bool = False
-    expected: Callable[[str, bool], int] | None = None
-
-    def system(self, *, tuples: bool) -> str:
-        """Name of the prompt that says what is wanted."""
-        return f"{self.task}{'_labelled' * self.labelled}{'_tuples' * tuples}_system"
-
-
-class GleaningExtractor:
-    """Leads a conversation about each text, for what the model missed too.
-
-    Args:
-        system: makes the system prompt of the one that is loaded; its second argument tells whether replies
-            are delimited tuples.
-        shown: names in the corpus's own examples.
-    """
-
-    engine: Engine = "llm"
-
-    def __init__(
-        self,
-        model: ChatModel,
-        prompts: PromptSource,
-        wanted: WantedRecords,
-        system: Callable[[Prompt, bool], str],
-        shown: Iterable[str],
-        **options: Unpack[Options],
-    ) -> None:
-        tuples = options.get("replies") == "tuples"
-        self._model = model
-        self._wanted = wanted
-        self._system = system(prompts.load(wanted.system(tuples=tuples)), tuples)
-        self._user = prompts.load(f"{wanted.task}_user")
-        self._schema = None if tuples else wanted.shape
-        self._max_tokens = options.get("max_output_tokens", 4000)
-        self._gleaner = Gleaner(
-            model,
-            self._read_tuples if tuples else self._read_json,
-            join_tuple_replies if tuples else join_json_replies,
-            Copies.of(self._system, shown),
-            prompts.load("retry"),
-            prompts.load(wanted.more),
-            YesNo(
-                model,
-                wanted.check,
-                prompts.load(wanted.check),
-                prompts.load("retry"),
-                _forced_tokens(model, options),
-            ),
-            options.get("gleaning_rounds", 1),
-            options.get("gleaning_order", "check_first"),
-        )
-
-    def _read_json(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
-        """Read a JSON reply; a gleaning that found nothing may say so in an empty object."""
-        if gleaning and text.strip() in {"{}", "[]"}:
-            return RawReply(), False
-        return read_json_records(text, self._wanted.kinds, labelled=self._wanted.labelled)
-
-    def _read_tuples(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
-        """Read a reply in delimited tuples."""
-        wanted = self._wanted
-        return read_tuple_records(text, wanted.kinds, gleaning=gleaning, labelled=wanted.labelled)
-
-    def _request(self, text: str, **values: str) -> ChatRequest:
-        messages = (Message("system", self._system), Message("user", self._user.render(**values)))
-        expected = self._expected_tokens(text)
-        # A reply to a text that names much is cut off by the usual limit.
-        limit = max(self._max_tokens, _ROOM * min(expected, self._max_tokens))
-        return ChatRequest(self._wanted.task, messages, limit, self._schema, expected=expected)
-
-    def _expected_tokens(self, text: str) -> int:
-        expected = self._wanted.expected
-        return expected(text, self._schema is None) if expected else 0
-
-    async def _extraction_of_unit(self, unit: TextUnit, build: Build) -> UnitExtraction:
-        with collect_reused_replies() as noted:
-            talk = await self._gleaner.run(unit.text, build)
-        return replace(unit_extraction(unit, talk, self._wanted.nothing), replies=tuple(noted))
-
-
-def _forced_tokens(model: ChatModel, options: Options) -> tuple[int, ...]:
-    if not options.get("logit_bias", True):
-        return ()
-    return first_tokens(encoding_of_model(model.name))
-
-
-_GRAPH_RECORDS = WantedRecords(
-    ("entity", "relationship"),
-    GraphShape,
-    "extract_graph",
-    "glean_continue",
-    "glean_check",
-    "the model found no entities and no relationships",
-    expected=lambda text, tuples: reply_tokens([text], json=not tuples)[0],
-)
-_LABELLED = replace(
-    _GRAPH_RECORDS,
-    shape=LabelledGraphShape,
-    labelled=True,
-)
-
-
-class LlmGraphExtractor(GleaningExtractor):
+class LlmGraphExtractor(GleaningAsker):
     """Asks a model for the entities and relationships of each text unit, and for what it missed.
 
     Args:
         examples: of the corpus, shown in place of the prompt's own.
         relation_labels: whether relationships are asked for with labels; by default all are ``related_to``.
     """
+
+    kinds = ("entity", "relationship")
+    task = "extract_graph"
+    turns = "glean"
 
     def __init__(
         self,
@@ -288,11 +125,9 @@ class LlmGraphExtractor(GleaningExtractor):
         super().__init__(
             model,
             prompts,
-            _LABELLED if relation_labels else _GRAPH_RECORDS,
-            lambda own, tuples: with_graph_examples(
-                own.render(), examples, entity_types, tuples=tuples, labelled=relation_labels
-            ),
-            (name for one in examples for name in one.names),
+            LabelledGraphShape if relation_labels else GraphShape,
+            [graph_example(one, entity_types, labelled=relation_labels) for one in examples],
+            labelled=relation_labels,
             **options,
         )
         self._types = ", ".join(entity_types)
@@ -306,7 +141,7 @@ class LlmGraphExtractor(GleaningExtractor):
         return run_largest_first(
             self._extract,
             units,
-            size=lambda unit: self._expected_tokens(unit.text),
+            size=lambda unit: self.expected_tokens(unit.text),
             name="Extracting entities and relationships",
             calls=self._model.concurrency,
         )
@@ -317,26 +152,25 @@ class LlmGraphExtractor(GleaningExtractor):
             text, entity_types=enclose("entity_types", self._types), source_text=enclose("source_text", text)
         )
 
+    def expected_tokens(self, text: str) -> int:
+        """Return the tokens of the first reply about a text that are to be expected."""
+        return reply_tokens([text], json=self._schema is not None)[0]
+
     async def _extract(self, unit: TextUnit) -> UnitExtraction:
-        return await self._extraction_of_unit(unit, self.first_request)
+        nothing = "the model found no entities and no relationships"
+        return await _extraction_of_unit(self, unit, self.first_request, nothing)
 
 
-_CLAIM_RECORDS = WantedRecords(
-    ("claim",),
-    ClaimsShape,
-    "extract_claims",
-    "claims_continue",
-    "claims_check",
-    "the model found no claims",
-)
-
-
-class LlmClaimExtractor(GleaningExtractor):
+class LlmClaimExtractor(GleaningAsker):
     """Asks a model for claims about the entities of each text unit, and for those it missed.
 
     Args:
         examples: of the corpus, shown in place of the prompt's own.
     """
+
+    kinds = ("claim",)
+    task = "extract_claims"
+    turns = "claims"
 
     def __init__(
         self,
@@ -350,11 +184,9 @@ class LlmClaimExtractor(GleaningExtractor):
         super().__init__(
             model,
             prompts,
-            _CLAIM_RECORDS,
-            lambda own, tuples: with_claim_examples(
-                own.render(description=claim_description), examples, tuples=tuples
-            ),
-            (name for one in examples for name in one.names),
+            ClaimsShape,
+            list(map(claim_example, examples)),
+            system_values={"description": claim_description},
             **options,
         )
 
@@ -378,7 +210,8 @@ class LlmClaimExtractor(GleaningExtractor):
         unit, names = task
         if not names:
             return UnitExtraction(unit.id, "empty", "no entities that claims could be about", rounds=0)
-        return await self._extraction_of_unit(unit, partial(self.first_request, names))
+        first = partial(self.first_request, names)
+        return await _extraction_of_unit(self, unit, first, "the model found no claims")
 
     def first_request(self, names: Sequence[str], text: str) -> ChatRequest:
         """Return the request that opens the conversation about a text and the names found in it."""

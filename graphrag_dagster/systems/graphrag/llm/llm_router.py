@@ -1,22 +1,15 @@
 """What a model decides before a question is answered: the search method."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.reply_parsing import (
-    NotUsable,
-    read_typed,
-)
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
-from graphrag_dagster.kernel.text.prompt_templates import (
-    PromptSource,
-    enclose,
-)
+from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _LONGEST_REASON = 300
@@ -33,14 +26,15 @@ class RouteShape(Shape):
 class GraphRouteShape(Shape):
     """A choice of what of a graph is looked up, as the endpoint is asked for it."""
 
-    reason: str = or_named("reason", "why", "because")
-    route: str = or_named("route", "method", "way", "choice")
+    reason: str
+    route: str
 
 
 #: By the beginning of their prompts' names.
-_SHAPES: Mapping[str, type[RouteShape | GraphRouteShape]] = MappingProxyType(
-    {"route": RouteShape, "graph_route": GraphRouteShape}
-)
+_SHAPES: Mapping[str, type[RouteShape | GraphRouteShape]] = {
+    "route": RouteShape,
+    "graph_route": GraphRouteShape,
+}
 
 
 class LlmRouter(Asker):
@@ -60,6 +54,9 @@ class LlmRouter(Asker):
     ) -> None:
         super().__init__(model, prompts, max_tokens)
         self._chooses = chooses
+        # As the prompt calls the choice.
+        self._key = "method" if chooses == "route" else "route"
+        self._shape = _SHAPES[chooses]
         self._system = prompts.load(f"{chooses}_system")
         self._user = prompts.load("route_user")
 
@@ -75,22 +72,18 @@ class LlmRouter(Asker):
         user = self._user.render(names=known, question=enclose("question", question))
         example = WorkedExample.of(system)
 
-        shape = _SHAPES[self._chooses]
-        # The field of the choice is called as in the prompt.
-        key = "method" if self._chooses == "route" else "route"
-
         def read(text: str) -> tuple[tuple[str, str], bool]:
-            found, repaired = read_typed(text, shape)
-            reason, given = " ".join(found.reason.split()), getattr(found, key)
+            found, repaired = read_typed(text, self._shape)
+            reason, given = " ".join(found.reason.split()), getattr(found, self._key)
             method = next((one for one in methods if one.casefold() == given.strip().casefold()), None)
             if method is None:
-                raise NotUsable(f'its "{key}" is {given[:40]!r}; there are {", ".join(methods)}')
+                raise NotUsable(f'its "{self._key}" is {given[:40]!r}; there are {", ".join(methods)}')
             if not reason:
                 raise NotUsable('it has no "reason"')
             example.refuse_copies((reason,), user)
             return (method, reason[:_LONGEST_REASON].rstrip(".")), repaired
 
-        request = self._task_request(self._chooses, system, user, shape)
+        request = self._task_request(self._chooses, system, user, self._shape)
         try:
             asked = run_one(ask(self._model, request, read, self._retry))
         except UnusableReply as lost:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,96 +11,84 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_plac
 from graphrag_dagster.kernel.tasks.example_schemas import ClaimExample, ExampleRelationship, GraphExample
 from graphrag_dagster.kernel.text.prompt_templates import escape
 from graphrag_dagster.kernel.text.text_similarity import normalise
-from graphrag_dagster.systems.graphrag.llm.record_parsing import COMPLETE, FIELD, RECORD, RawRecord, RawReply
+from graphrag_dagster.systems.graphrag.llm.extraction_records import Record, RecordType, fields_of
+from graphrag_dagster.systems.graphrag.llm.record_parsing import COMPLETE, FIELD, LISTS, RECORD, RawReply
 
 #: Where the general example of a system prompt begins, which is its last part.
 _GENERAL = "\n\nExample. "
-_CLAIM = ("subject", "object", "type", "status", "start_date", "end_date", "description", "quotes")
 
 
-def with_graph_examples(
-    system: str,
-    examples: Sequence[GraphExample],
-    types: Iterable[str],
-    *,
-    tuples: bool,
-    labelled: bool = False,
-) -> str:
-    """Return a system prompt with these examples in place of its general one; without any, as it is."""
+@dataclass(frozen=True, slots=True)
+class ShownExample:
+    """A worked example as a prompt shows it: what is given, and the records of each kind to be found.
+
+    ``names`` are those of its entities.
+    """
+
+    given: str
+    text: str
+    records: Mapping[RecordType, Sequence[Mapping[str, Any]]]
+    names: tuple[str, ...]
+
+
+def graph_example(example: GraphExample, types: Iterable[str], *, labelled: bool) -> ShownExample:
+    """Return an example of entities and relationships."""
     wanted = ", ".join(one.upper() for one in types)
-    return _example_text(
-        system,
-        [
-            (f"Wanted types: {escape(wanted)}.", one.text, _graph_reply(one, tuples, labelled))
-            for one in examples
-        ],
+    records: dict[RecordType, list[dict[str, Any]]] = {
+        "entity": [one.model_dump() | {"type": one.type.upper()} for one in example.entities],
+        "relationship": [_relationship(one, labelled) for one in example.relationships],
+    }
+    return ShownExample(f"Wanted types: {wanted}.", example.text, records, example.names)
+
+
+def _relationship(one: ExampleRelationship, labelled: bool) -> dict[str, Any]:
+    strength = int(one.strength) if one.strength.is_integer() else one.strength
+    fields = one.model_dump() | {"relation": one.relation or RELATED_TO, "strength": strength}
+    return {name: fields[name] for name in fields_of("relationship", labelled=labelled)}
+
+
+def claim_example(example: ClaimExample) -> ShownExample:
+    """Return an example of claims."""
+    claims = [one.model_dump() for one in example.claims]
+    return ShownExample(
+        f"Entities: {', '.join(example.entities)}.", example.text, {"claim": claims}, example.names
     )
 
 
-def with_claim_examples(system: str, examples: Sequence[ClaimExample], *, tuples: bool) -> str:
+def with_examples(system: str, examples: Sequence[ShownExample], *, tuples: bool) -> str:
     """Return a system prompt with these examples in place of its general one; without any, as it is."""
-    return _example_text(
-        system,
-        [
-            (f"Entities: {escape(', '.join(one.entities))}.", one.text, _claim_reply(one, tuples))
-            for one in examples
-        ],
-    )
-
-
-def _example_text(system: str, examples: Sequence[tuple[str, str, str]]) -> str:
     if not examples:
         return system
-    rules = system.rpartition(_GENERAL)[0]
+    reply = _tuples if tuples else _json
     shown = [
-        f'Example {number}. {given} Text: "{escape(text)}"\n\nReply:\n{reply}'
-        for number, (given, text, reply) in enumerate(examples, start=1)
+        f'Example {number}. {escape(one.given)} Text: "{escape(one.text)}"\n\nReply:\n{reply(one.records)}'
+        for number, one in enumerate(examples, start=1)
     ]
-    return "\n\n".join([rules, *shown])
+    return "\n\n".join([system.rpartition(_GENERAL)[0], *shown])
 
 
-def _graph_reply(example: GraphExample, tuples: bool, labelled: bool) -> str:
-    entities = [one.model_dump() | {"type": one.type.upper()} for one in example.entities]
-    relationships = [_relationship_json(one, labelled) for one in example.relationships]
-    if not tuples:
-        return _json({"entities": entities, "relationships": relationships})
-    return _records(
-        [("entity", *one.values()) for one in entities]
-        + [("relationship", *one.values()) for one in relationships]
-    )
-
-
-def _relationship_json(one: ExampleRelationship, labelled: bool) -> dict[str, Any]:
-    label = {"relation": one.relation or RELATED_TO} if labelled else {}
-    strength = int(one.strength) if one.strength.is_integer() else one.strength
-    ends = {"source": one.source, "target": one.target}
-    return ends | label | {"description": one.description, "strength": strength}
-
-
-def _claim_reply(example: ClaimExample, tuples: bool) -> str:
-    claims = [{name: getattr(one, name) for name in _CLAIM} for one in example.claims]
-    if not tuples:
-        return _json({"claims": claims})
-    return _records([("claim", *_fields(one)) for one in claims])
-
-
-def _fields(claim: dict[str, Any]) -> list[str]:
-    *fields, quotes = claim.values()
-    return [*("NONE" if one is None else str(one) for one in fields), " ".join(quotes)]
-
-
-def _json(lists: dict[str, list[dict[str, Any]]]) -> str:
+def _json(records: Mapping[RecordType, Sequence[Mapping[str, Any]]]) -> str:
     """Every record on a line of its own, as the general examples have it."""
     parts = []
-    for name, records in lists.items():
-        lines = ",\n".join(escape(json.dumps(one, ensure_ascii=False)) for one in records)
-        parts.append(f'"{name}": [\n{lines}]' if records else f'"{name}": []')
+    for kind, found in records.items():
+        lines = ",\n".join(escape(json.dumps(one, ensure_ascii=False)) for one in found)
+        parts.append(f'"{LISTS[kind]}": [\n{lines}]' if found else f'"{LISTS[kind]}": []')
     return "{" + ",\n".join(parts) + "}"
 
 
-def _records(records: Iterable[Sequence[Any]]) -> str:
-    lines = [f'("{kind}"{FIELD}{FIELD.join(escape(str(one)) for one in rest)})' for kind, *rest in records]
+def _tuples(records: Mapping[RecordType, Sequence[Mapping[str, Any]]]) -> str:
+    lines = [
+        f'("{kind}"{FIELD}{FIELD.join(escape(_field(one)) for one in record.values())})'
+        for kind, found in records.items()
+        for record in found
+    ]
     return f"\n{RECORD}\n".join(lines) + f"\n{COMPLETE}"
+
+
+def _field(value: object) -> str:
+    if value is None:
+        return "NONE"
+    return " ".join(value) if isinstance(value, tuple | list) else str(value)
 
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)+)"')
@@ -146,8 +134,9 @@ class Copies:
     names: frozenset[str]
 
     @classmethod
-    def of(cls, system_prompt: str, shown: Iterable[str] = ()) -> "Copies":
+    def of(cls, system_prompt: str, examples: Iterable[ShownExample] = ()) -> "Copies":
         """Take the names from the example in a system prompt, JSON or delimited tuples."""
+        shown = (name for one in examples for name in one.names)
         found = (*_IN_JSON.findall(system_prompt), *_IN_TUPLES.findall(system_prompt), *shown)
         return cls(frozenset(map(normalise, found)))
 
@@ -168,9 +157,9 @@ class Copies:
         kept = [record for record, reason in reasons if not reason]
         return RawReply(kept, [*reply.bad, *((record.kind, record.raw, why) for record, why in copied)])
 
-    def _reason(self, record: RawRecord, text: str) -> str | None:
+    def _reason(self, record: Record, text: str) -> str | None:
         for field in _NAMES:
-            value = record.fields.text(field)
+            value = record.text(field)
             if not value:
                 continue
             if is_placeholder(value):

@@ -1,16 +1,11 @@
 """Queries over the tables or the graph of an index, and contexts without documents, by a model."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.reply_parsing import (
-    NotUsable,
-    is_placeholder,
-    read_typed,
-)
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_placeholder, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, WrittenContext, WrittenQuery
@@ -21,8 +16,6 @@ from graphrag_dagster.kernel.text.prompt_templates import PromptSource, Turn, en
 Language: TypeAlias = Literal["sql", "cypher"]
 
 _LONGEST_ERROR = 600
-_NONE = "the model says that the {what} not contain what is asked"
-_HOLDING = {"sql": "tables do", "cypher": "graph does"}
 
 
 class QueryShape(Shape):
@@ -35,13 +28,8 @@ class QueryShape(Shape):
 class GraphQueryShape(Shape):
     """A query over a graph as the endpoint is asked for it."""
 
-    reading: str = or_named("reading", "meaning", missing=str)
-    cypher: str = or_named("cypher", "sql", "query", missing=str)
-
-
-_SHAPES: Mapping[Language, type[QueryShape | GraphQueryShape]] = MappingProxyType(
-    {"sql": QueryShape, "cypher": GraphQueryShape}
-)
+    reading: str
+    cypher: str
 
 
 class LlmQueryWriter(Asker):
@@ -51,7 +39,9 @@ class LlmQueryWriter(Asker):
         self, model: ChatModel, prompts: PromptSource, *, language: Language = "sql", max_tokens: int = 1000
     ) -> None:
         super().__init__(model, prompts, max_tokens)
-        self._language: Language = language
+        self._task = f"write_{language}"
+        self._shape: type[Shape] = QueryShape if language == "sql" else GraphQueryShape
+        self._holder = "tables do" if language == "sql" else "graph does"
         self._system = prompts.load(f"write_{language}_system")
         self._user = prompts.load("write_sql_user")
         self._again = prompts.load("write_sql_again")
@@ -67,26 +57,27 @@ class LlmQueryWriter(Asker):
         for one in failed:
             told = f"{one.text}\n\n{one.error[:_LONGEST_ERROR]}"
             user = f"{user}\n\n{self._again.render(failed=enclose('material', told))}"
-        request = self._task_request(f"write_{self._language}", system, user, _SHAPES[self._language])
+        request = self._task_request(self._task, system, user, self._shape)
         try:
-            asked = run_one(ask(self._model, request, self._read, self._retry))
+            asked = run_one(ask(self._model, request, _read_query, self._retry))
         except UnusableReply as lost:
             return WrittenQuery("", "", lost.reason, lost.usage)
         text, reading = asked.value
-        none = None if text else _NONE.format(what=_HOLDING[self._language])
+        none = None if text else f"the model says that the {self._holder} not contain what is asked"
         return WrittenQuery(text, reading, none, asked.usage)
 
-    def _read(self, text: str) -> tuple[tuple[str, str], bool]:
-        """Return the query of a reply, and what it reads the question as.
 
-        Raises:
-            NotUsable: it has a query, and no word on what it reads the question as.
-        """
-        reply, repaired = read_typed(text, _SHAPES[self._language])
-        query, reading = getattr(reply, self._language).strip(), " ".join(reply.reading.split())
-        if query and not reading:
-            raise NotUsable('it has no "reading" that says what the query asks')
-        return (query.rstrip(";").strip(), reading), repaired
+def _read_query(text: str) -> tuple[tuple[str, str], bool]:
+    """Return the query of a reply, and what it reads the question as.
+
+    Raises:
+        NotUsable: it has a query, and no word on what it reads the question as.
+    """
+    reply, repaired = read_typed(text, QueryShape)
+    query, reading = reply.sql.strip(), " ".join(reply.reading.split())
+    if query and not reading:
+        raise NotUsable('it has no "reading" that says what the query asks')
+    return (query.rstrip(";").strip(), reading), repaired
 
 
 #: What a model replies that knows nothing of the matter, as all of its reply.

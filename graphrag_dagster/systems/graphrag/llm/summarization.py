@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import AfterValidator, field_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatModel,
@@ -36,19 +36,26 @@ _APOLOGY = re.compile(
 )
 
 
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text.strip()
+
+
+def _no_apology(text: str) -> str:
+    if _APOLOGY.match(text):
+        raise ValueError("must not be an apology")
+    return text
+
+
+#: Checked where a reply is read, and no part of its schema.
+_Filled = Annotated[str, AfterValidator(_filled)]
+
+
 class DescriptionShape(Shape):
     """A merged description."""
 
-    description: str
-
-    @field_validator("description")
-    @classmethod
-    def _require_text(cls, text: str) -> str:
-        if not text.strip():
-            raise ValueError("the description is empty")
-        if _APOLOGY.match(text.strip()):
-            raise ValueError("the description is an apology")
-        return text.strip()
+    description: Annotated[_Filled, AfterValidator(_no_apology)]
 
 
 class LlmDescriptionMerger(Asker):
@@ -128,12 +135,9 @@ class LlmDescriptionMerger(Asker):
         return made
 
     def _needs_model(self, distinct: Sequence[str]) -> bool:
-        return len(distinct) > 1 and not self._is_short(distinct)
-
-    def _is_short(self, descriptions: Sequence[str]) -> bool:
-        if not self._above:
-            return False
-        return get_tokenizer(self._encoding).count(" ".join(descriptions)) <= self._above
+        if len(distinct) < 2 or not self._above:
+            return len(distinct) > 1
+        return get_tokenizer(self._encoding).count(" ".join(distinct)) > self._above
 
     def _batches(self, descriptions: Sequence[str]) -> list[list[str]]:
         """Fill calls up to the budget; each after the first leaves room for the description so far."""
@@ -175,7 +179,6 @@ def _pieces(descriptions: Sequence[str], tokenizer: Tokenizer, most: int) -> lis
 
 
 _HIGHEST = 10.0
-_FIRST_SENTENCE = re.compile(r"\A.{1,160}?[.!?:](?=\s|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -183,38 +186,17 @@ class FindingShape(Shape):
     """A finding of a report."""
 
     summary: str
-    explanation: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_text(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            first = _FIRST_SENTENCE.match(value.strip())
-            return {"summary": first[0] if first else value[:160], "explanation": value}
-        return value
-
-    @model_validator(mode="after")
-    def _require_text(self) -> "FindingShape":
-        if not self.explanation.strip():
-            raise ValueError("the explanation is empty")
-        return self
+    explanation: _Filled
 
 
 class ReportShape(Shape):
     """A community report (paper, Appendix E.2)."""
 
-    title: str
-    summary: str = or_named("summary", "executive_summary")
+    title: _Filled
+    summary: _Filled = or_named("summary", "executive_summary")
     rating: float = or_named("rating", "impact_severity_rating")
     rating_explanation: str = or_named("rating_explanation", "ratingexplanation", missing=str)
     findings: list[FindingShape] = or_named("findings", "detailed_findings")
-
-    @field_validator("title", "summary")
-    @classmethod
-    def _require_title(cls, text: str) -> str:
-        if not text.strip():
-            raise ValueError("must not be empty")
-        return text.strip()
 
     @field_validator("rating", mode="before")
     @classmethod

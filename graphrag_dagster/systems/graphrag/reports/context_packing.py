@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.lazy_values import Deferred
+from graphrag_dagster.kernel.common.lazy_values import AsRead
 from graphrag_dagster.kernel.tasks.task_ports import (
     ContextEntity,
     ContextRelationship,
@@ -201,8 +201,8 @@ class Packer:
             text=text,
             tokens=tokens,
             complete=complete,
-            entities=Deferred(self._entities, entities),
-            relationships=Deferred(self._relationships, entities, edges),
+            entities=AsRead(self._entities(entities)),
+            relationships=AsRead(self._relationships(entities, edges)),
             reports=tuple(
                 ContextReport(number, report.title, report.summary, report.content)
                 for number, (_, report) in enumerate(shown, start=1)
@@ -213,25 +213,22 @@ class Packer:
             },
         )
 
-    def _entities(self, places: Sequence[int]) -> tuple[ContextEntity, ...]:
+    def _entities(self, places: Sequence[int]) -> Iterator[ContextEntity]:
         values = self._elements.entity_values[places].iter_rows()
-        return tuple(ContextEntity(number, *value) for number, value in enumerate(values, start=1))
+        for number, value in enumerate(values, start=1):
+            yield ContextEntity(number, *value)
 
-    def _relationships(
-        self, entities: Sequence[int], edges: Sequence[int]
-    ) -> tuple[ContextRelationship, ...]:
+    def _relationships(self, entities: Sequence[int], edges: Sequence[int]) -> Iterator[ContextRelationship]:
         number_of = {place: number for number, place in enumerate(entities, start=1)}
         ends, values = self._elements.ends[edges], self._elements.relationship_values[edges].iter_rows()
-        return tuple(
-            ContextRelationship(number, number_of[one], number_of[other], *value)
-            for number, ((one, other), value) in enumerate(zip(ends.tolist(), values, strict=True), start=1)
-        )
+        for number, ((one, other), value) in enumerate(zip(ends.tolist(), values, strict=True), start=1):
+            yield ContextRelationship(number, number_of[one], number_of[other], *value)
 
     def _shorten_first(self, community: Community) -> PackedContext:
         """Return the first edge, or the first member, with its texts cut to the most characters that fit."""
         edges = community.edges[:1].tolist()
         places = sorted(self._elements.ends[edges].ravel().tolist()) or community.alone[:1].tolist()
-        entities, relationships = self._entities(places), self._relationships(places, edges)
+        entities, relationships = tuple(self._entities(places)), tuple(self._relationships(places, edges))
         ids: dict[RecordKind, tuple[str, ...]] = {
             "report": (),
             "entity": self._elements.entities.ids_at(places),

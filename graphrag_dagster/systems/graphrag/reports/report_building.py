@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import polars as pl
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.common.lazy_values import Deferred, once
+from graphrag_dagster.kernel.common.lazy_values import AsRead, once
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tables.core_tables import (
@@ -362,18 +362,16 @@ def _request(
         entities=context.entities,
         relationships=context.relationships,
         reports=context.reports,
-        evidence=Deferred(_supporting_sentences, context, evidence, below),
+        evidence=AsRead(_supporting_sentences(context, evidence, below)),
         prominence=prominence,
         context_nodes=context.context_nodes,
-        context_evidence=(
-            Deferred(lambda: evidence().of_context_nodes(context)) if context.context_nodes else ()
-        ),
+        context_evidence=AsRead(_context_node_sentences(context, evidence)),
     )
 
 
 def _supporting_sentences(
     context: PackedContext, evidence: Callable[[], EvidenceIndex], below: Mapping[str, WrittenReport]
-) -> tuple[SupportingSentence, ...]:
+) -> Iterator[SupportingSentence]:
     children = [below[child] for child in context.ids["report"]]
     quoted = (
         quote
@@ -381,7 +379,14 @@ def _supporting_sentences(
         for quotes in (child.quotes, *(finding.quotes for finding in child.findings))
         for quote in quotes
     )
-    return evidence().of(context, quoted)
+    yield from evidence().of(context, quoted)
+
+
+def _context_node_sentences(
+    context: PackedContext, evidence: Callable[[], EvidenceIndex]
+) -> Iterator[SupportingSentence]:
+    if context.context_nodes:
+        yield from evidence().of_context_nodes(context)
 
 
 def _child_report(report: WrittenReport) -> ChildReport:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.lineage.resolved_names import Resolved
+from graphrag_dagster.kernel.lineage.resolved_names import named_by_entities
 from graphrag_dagster.kernel.tables.core_tables import ENTITIES, RELATIONSHIPS, TEXT_CHUNKS
 from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tasks.task_ports import Quote, RecordKind, SupportingSentence
@@ -37,12 +37,13 @@ def supporting_sentences(tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame, pl
         ``sentence``, ``entity``; then ``sentence``, ``relationship``. Records are told by their short number.
     """
     text_chunks = tables[TEXT_CHUNKS]
-    units, resolved = _units(text_chunks), Resolved(tables[ALIASES], text_chunks)
+    units, aliases = _units(text_chunks), tables[ALIASES]
     entities = tables[ENTITIES].select("name", entity="human_readable_id")
-    mentions = _mentions(units, resolved.named(tables[GLEANED_ENTITIES], "name"), entities)
-    edges = resolved.named(tables[GLEANED_RELATIONSHIPS], "source", "target")
+    named = named_by_entities(tables[GLEANED_ENTITIES], ["name"], aliases, text_chunks)
+    mentions = _mentions(units, named, entities)
+    edges = named_by_entities(tables[GLEANED_RELATIONSHIPS], ["source", "target"], aliases, text_chunks)
     stated = _stated_spans(units, edges, tables[RELATIONSHIPS])
-    del edges
+    del named, edges
     spanned = _explode_units(stated).select("unit", "relationship", "start", "end").unique()
     cut = spanned.select("unit", "start", "end").unique()
     outside = mentions.join(
@@ -334,10 +335,10 @@ class EvidenceIndex:
 def _units_mentioning(tables: Tables, names: Collection[str]) -> pl.DataFrame:
     """Return the ``text_unit_id`` of the units that tell of any of some entities."""
     wanted = pl.DataFrame({"name": list(names)}, schema={"name": pl.String})
-    resolved = Resolved(tables[ALIASES], tables[TEXT_CHUNKS])
-    named = resolved.named(tables[GLEANED_ENTITIES].select("text_unit_id", "name"), "name")
+    mentions = tables[GLEANED_ENTITIES].select("text_unit_id", "name")
+    named = named_by_entities(mentions, ["name"], tables[ALIASES], tables[TEXT_CHUNKS])
     edges = tables[GLEANED_RELATIONSHIPS].select("text_unit_id", "source", "target")
-    stated = resolved.named(edges, "source", "target")
+    stated = named_by_entities(edges, ["source", "target"], tables[ALIASES], tables[TEXT_CHUNKS])
     told = [named, *(stated.select("text_unit_id", name=end) for end in ("source", "target"))]
     return pl.concat(told).join(wanted, on="name", how="semi").select("text_unit_id").unique()
 

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from graphrag_dagster.kernel.lineage.resolved_names import Resolved
+from graphrag_dagster.kernel.lineage.resolved_names import named_by_entities
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
 from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tables.core_tables import (
@@ -178,10 +178,11 @@ def fingerprints(
     units = text_chunks.sort("human_readable_id").select(
         "text_unit_id", "start_char", "end_char", document=pl.col("document_id").rle_id().cast(pl.Int64)
     )
-    resolved = Resolved(tables[ALIASES], text_chunks)
-    named = resolved.named(tables[GLEANED_ENTITIES], "name").join(units, on="text_unit_id")
+    aliases, edges = tables[ALIASES], tables[GLEANED_RELATIONSHIPS]
+    mentions = named_by_entities(tables[GLEANED_ENTITIES], ["name"], aliases, text_chunks)
+    named = mentions.join(units, on="text_unit_id")
     stated = (
-        resolved.named(tables[GLEANED_RELATIONSHIPS], "source", "target")
+        named_by_entities(edges, ["source", "target"], aliases, text_chunks)
         .join(units, on="text_unit_id")
         .with_columns(
             source=pl.min_horizontal("source", "target"), target=pl.max_horizontal("source", "target")

@@ -1,23 +1,16 @@
 """Implementations of LEGO-GraphRAG's tasks by a language model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego import tasks
+from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
+from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer, LlmPathSelector
 from graphrag_dagster.systems.lego.settings import PathSettings
 
-if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-    from graphrag_dagster.systems.lego.tasks import PathAnswerer, PathJudge, PathSelector
 
-
-def path_selector(session: TaskProvider) -> PathSelector:
+def path_selector(session: TaskProvider) -> LlmPathSelector:
     """Who selects nodes, relations, triples and paths; a model of the role ``select``."""
-    from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
-    from graphrag_dagster.systems.lego.llm.path_selection import LlmPathSelector
-
     own, chat = session.settings.section(PathSettings), session.chat(tasks.PATH_SELECTOR)
     forced = first_tokens(encoding_of_model(chat.name)) if session.settings.model.logit_bias else ()
     return LlmPathSelector(
@@ -30,10 +23,8 @@ def path_selector(session: TaskProvider) -> PathSelector:
     )
 
 
-def path_answerer(session: TaskProvider) -> PathAnswerer:
+def path_answerer(session: TaskProvider) -> LlmPathAnswerer:
     """Who answers from paths."""
-    from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer
-
     own = session.settings.section(PathSettings)
     return LlmPathAnswerer(
         session.chat(tasks.PATH_ANSWERER),
@@ -45,10 +36,8 @@ def path_answerer(session: TaskProvider) -> PathAnswerer:
     )
 
 
-def path_judge(session: TaskProvider) -> PathJudge:
+def path_judge(session: TaskProvider) -> LlmPathJudge:
     """Who says whether answers from paths are correct."""
-    from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
-
     return LlmPathJudge(
         session.chat(tasks.PATH_JUDGE),
         prompts,

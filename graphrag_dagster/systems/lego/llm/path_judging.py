@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import field_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words
-from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, meaning_of, or_named
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
 from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
 from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
 
@@ -24,8 +26,14 @@ _WORDS: Mapping[str, Word] = MappingProxyType(
 class CheckShape(Shape):
     """A verdict as the endpoint is asked for it: reason first, so that the verdict follows from it."""
 
-    reason: str
-    verdict: Word
+    # A missing reason costs no second call.
+    reason: str = or_named("reason", "explanation", "why", missing=str)
+    verdict: Word = or_named("verdict", "judgement", "judgment", "answer", "label")
+
+    @field_validator("verdict", mode="before")
+    @classmethod
+    def _meaning(cls, value: Any) -> Any:
+        return meaning_of(value, _WORDS) or value
 
 
 class LlmPathJudge(Asker):
@@ -80,12 +88,7 @@ class LlmPathJudge(Asker):
         if not given.answer.strip():
             return BLANK
         try:
-            asked = await ask(self._model, self.request(given), _parse_verdict, self._retry)
+            asked = await ask_typed(self._model, self.request(given), CheckShape, self._retry)
         except UnusableReply as lost:
             return Checked(None, lost.reason, lost.usage)
-        return Checked(asked.value, usage=asked.usage)
-
-
-def _parse_verdict(text: str) -> tuple[bool, bool]:
-    [(word, _)], repaired = read_words(text, 1, _WORDS)
-    return word == "yes", repaired
+        return Checked(asked.value.verdict == "yes", usage=asked.usage)

@@ -154,7 +154,7 @@ def only(model_of: ModelOf, replies: dict[str, str], **settings: Any) -> tuple[S
         (verdict("KEEP.", TEXT), "kept"),
         (verdict("keep", "Something else was built."), "kept"),
         (verdict("keep", None), "kept"),
-        ('{"Verdict": "kept"}', "kept"),
+        ('{"Verdict": "Keep."}', "kept"),
         ('```json\n{"verdict": "keep", "sentence": "",}\n```', "kept"),
         ('<think>Hm.</think>{"verdict": "keep"}', "kept"),
         (verdict("rewrite", TEXT), "kept"),
@@ -199,7 +199,6 @@ def test_an_unusable_verdict_is_asked_for_again_and_then_fails(model_of: ModelOf
         ({"claims": ["The quay was built.", "the quay was  built."]}, ("The quay was built.",)),
         (["The quay was built."], ("The quay was built.",)),
         ({"Claims": [{"claim": "The quay was built."}]}, ("The quay was built.",)),
-        ({"claims": "The quay was built."}, ("The quay was built.",)),
     ],
 )
 def test_claims_are_read_however_they_are_written(
@@ -209,7 +208,7 @@ def test_claims_are_read_however_they_are_written(
     assert (found.state, found.claims) == ("kept", claims)
 
 
-@pytest.mark.parametrize("reply", ['{"claims": []}', "[]", '{"claims": [" "]}', '{"claims": ""}'])
+@pytest.mark.parametrize("reply", ['{"claims": []}', "[]", '{"claims": [" "]}'])
 def test_a_sentence_without_claims_is_not_verifiable(model_of: ModelOf, reply: str) -> None:
     found, calls = only(model_of, {"claims_decompose": reply})
     assert (found.state, found.claims, calls) == ("not_verifiable", (), 3)

@@ -44,10 +44,9 @@ def test_the_document_is_shown_as_data(writer_of: Callable[..., LlmTestsetWriter
     "reply",
     [
         json.dumps([GOOD]),
-        json.dumps(GOOD),
-        "Here they are:\n```json\n" + json.dumps({"Questions": {"1": GOOD}}) + "\n```",
+        "Here they are:\n```json\n" + json.dumps({"Questions": [GOOD]}) + "\n```",
         json.dumps(
-            {"qa_pairs": [{"query": GOOD["question"], "Answer": "At noon.", "quote": ["rang at noon"]}]}
+            {"qa_pairs": [{"query": GOOD["question"], "Answer": "At noon.", "quote": "rang at noon"}]}
         ),
         json.dumps({"questions": [GOOD]})[:-1] + ",}",
     ],
@@ -65,7 +64,6 @@ def test_a_record_without_an_answer_comes_blank_and_a_number_is_one(
         GOOD,
         {"question": "How often?", "reference": 2},
         {"question": "Who?", "reference": "..."},
-        "?",
     ]
     with ScriptedEndpoint(replying(json.dumps({"questions": records}))) as endpoint:
         (made,) = writer_of(endpoint).write([REQUEST])
@@ -73,7 +71,6 @@ def test_a_record_without_an_answer_comes_blank_and_a_number_is_one(
         DRAFT,
         ReferenceDraft("How often?", "2"),
         ReferenceDraft("Who?", ""),
-        ReferenceDraft("", ""),
     )
 
 

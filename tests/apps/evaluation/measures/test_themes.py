@@ -163,7 +163,7 @@ def test_labels_that_leave_a_reason_in_doubt_are_not_used(text: str) -> None:
 def test_labels_and_themes_however_they_are_written() -> None:
     labels = '{"Labels": [{"id": "Reason 2", "themes": ["2", 1, 2]}, {"id": 1, "themes": []}]}'
     assert read_labels(labels, 2, 2) == (((), (0, 1)), False)
-    listed = '{"themes": ["Cites", {"name": "cites"}, {"name": "Is  long", "description": " So\\nlong. "}]}'
+    listed = '{"themes": [{"name": "Cites"}, {"name": "cites"}, {"name": "Is  long", "description": " So\\nlong. "}]}'
     assert read_themes(listed, 5)[0] == (Theme("Cites", "Cites"), Theme("Is long", "So long."))
     assert read_themes(listed, 1)[0] == (Theme("Cites", "Cites"),)
     for none in ('{"themes": []}', '{"themes": [{"name": "..."}]}', '{"themes": ["Cites", 3]}', "[]"):

@@ -15,7 +15,6 @@ from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.file_discovery import FoundFile
-from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.models.call_estimates import exactly
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -28,6 +27,7 @@ from graphrag_dagster.systems.graphrag.resolution.tables import ALIASES
 from graphrag_dagster.systems.graphrag.tables import GLEANED_ENTITIES
 from support.commands import Run
 from support.homes import copy_home, shared_home
+from support.lineage import why
 from support.shared import DATA
 from support.tables_of import EVALUATING, contents
 from support.traces import column

@@ -86,7 +86,7 @@ def test_a_file_of_malformed_rows_fails_beside_others_and_its_rows_count(
     assert _read(IMPORT_QUARANTINE).height == 3
     told = "\n".join(map(str, account_lines(account)))
     assert "7 rows of graphs: 1 read + 1 read after a repair + 1 repeated + " in told
-    assert "+ 1 leading to where they begin + 3 put aside" in told
+    assert "+ 1 leading to where they begin + 3 quarantined" in told
     assert "weight is no weight" in told
 
 

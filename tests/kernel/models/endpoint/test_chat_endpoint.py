@@ -97,7 +97,7 @@ def test_the_endpoint_says_how_long_to_wait(model_of: Callable[..., Any]) -> Non
     with ScriptedEndpoint(hello, faults=[Fault(429, headers={"Retry-After": "86400"})]) as endpoint:
         model = model_of(endpoint)
         for _ in range(2):
-            with pytest.raises(EndpointError, match="has reached its rate limit for 1440 minutes") as raised:
+            with pytest.raises(EndpointError, match="has reached its rate limit for 1,440 minutes") as raised:
                 ask(model)
             assert not isinstance(raised.value, CallFailed)
             endpoint._faults = iter([Fault(429, headers={"Retry-After": "86400"})])
@@ -312,7 +312,7 @@ def test_vectors_that_are_not_one_for_each_text_are_refused(data: Any) -> None:
         ({"choices": [{"message": "x", "finish_reason": ["stop"]}]}, ChatReply("")),
         ({"choices": [{"message": {"content": [{"text": "a"}, {"text": 7}, "b"]}}]}, ChatReply("a")),
         ({"choices": [{"message": {"content": "a\ud800\x00"}}]}, ChatReply("a\ufffd\ufffd")),
-        ({"usage": {"prompt_tokens": "12", "completion_tokens": -1}}, ChatReply("", "stop", 12)),
+        ({"usage": {"prompt_tokens": 12, "completion_tokens": -1}}, ChatReply("", "stop", 12)),
         ({"usage": {"prompt_tokens": 10**30, "completion_tokens": float("nan")}}, ChatReply("")),
         ({"usage": [1], "choices": [{"message": {"tool_calls": [{}]}, "finish_reason": "tool_calls"}]}, ChatReply("", "tool_calls")),
     ],

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.endpoint.rate_limits import retry_after, wait_words
+from graphrag_dagster.kernel.models.endpoint.rate_limits import retry_after
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.text.prompt_templates import Prompt
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
@@ -76,10 +76,7 @@ PARTS: list[tuple[Any, str, bool]] = [
     ([{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}, {"type": "text", "text": "a"}], "a", True),
     ([{"type": "thinking", "thinking": THOUGHT, "signature": "x"}, {"type": "text", "text": "a"}], "a", True),
     ([{"type": "reasoning", "text": THOUGHT}, {"type": "output_text", "text": "a"}], "a", True),
-    ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": {"value": "a", "annotations": []}}], "a", True),
-    ([{"text": THOUGHT, "thought": True}, {"text": "a"}], "a", True),
-    ({"type": "text", "text": "a"}, "a", False),
-    (["a", "b"], "ab", False),
+    ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "a"}], "a", True),
 ]  # fmt: skip
 
 
@@ -189,7 +186,7 @@ def test_money_may_be_gone_in_the_body_of_an_answer(model_of: Callable[..., Any]
         "response": {"status_code": 429, "body": {"error": {"code": "insufficient_quota"}}},
     }
     assert (result := read_result(line)) is not None
-    assert result.problem == "insufficient_quota (429)"
+    assert result.problem == "no credit left: insufficient_quota (429)"
 
 
 LOADING = [
@@ -226,12 +223,10 @@ def test_a_server_that_is_loading_or_overloaded_is_waited_for_beyond_all_retries
 def test_no_wait_is_endless(model_of: Callable[..., Any], asked: str, seconds: float | None) -> None:
     assert retry_after({"retry-after": asked}) == seconds
     assert retry_after({"retry-after-ms": "1e999"}) == 365 * 86_400
-    assert wait_words(365 * 86_400) == "more than a year"
-    assert (wait_words(7200), wait_words(10 * 86_400)) == ("120 minutes", "10 days")
     if seconds and seconds > 600:
         faults = [Fault(429, "full", headers={"Retry-After": asked})]
         with (
             ScriptedEndpoint(faults=faults) as endpoint,
-            pytest.raises(EndpointError, match="nothing more|its rate limit for more than a year"),
+            pytest.raises(EndpointError, match="its rate limit for 525,600 minutes"),
         ):
             reply_of(model_of(endpoint))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 import trustme
@@ -266,7 +266,7 @@ def test_a_key_in_the_query_of_the_variable_is_refused(
     "form",
     [
         KEY,
-        quote_plus(KEY),
+        quote(KEY, safe=""),
         base64.b64encode(KEY.encode()).decode().rstrip("="),
         base64.b64encode(f"reader:{KEY}".encode()).decode().rstrip("="),
     ],
@@ -274,10 +274,12 @@ def test_a_key_in_the_query_of_the_variable_is_refused(
 def test_a_key_that_comes_back_is_taken_out_in_any_form(
     model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    with ScriptedEndpoint(lambda _: f"you are {form}") as endpoint:
+    with ScriptedEndpoint(faults=[Fault(400, f"you are {form}")]) as endpoint:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url.replace("http://", f"http://reader:{KEY}@"))
-        assert ask(model_of(None)) == "you are ***"
+        with pytest.raises(CallFailed, match=r"you are \*\*\*") as refused:
+            ask(model_of(None))
+    assert form not in str(refused.value)
 
 
 def sent_by(settings: ModelSettings, endpoint: ScriptedEndpoint) -> tuple[str, dict[str, str]]:
@@ -350,10 +352,10 @@ def test_headers_and_parameters_of_ones_own_are_sent_to_this_endpoint_alone(
         project="proj-9",
         tasks={"embed": {"base_url": "http://127.0.0.1:9/v1"}},
     )
-    with ScriptedEndpoint(lambda _: f"you said {KEY}") as endpoint:
+    with ScriptedEndpoint(lambda _: "hello") as endpoint:
         here = settings.model_copy(update={"base_url": endpoint.url})
         model = OpenAIChatModel(here)
-        assert ask(model) == "you said ***"
+        assert ask(model) == "hello"
         (one,) = endpoint.requests
     headers = {name.lower(): value for name, value in one.headers.items()}
     assert one.path == "/v1/chat/completions?region=eu"
@@ -380,7 +382,6 @@ def test_headers_and_parameters_of_ones_own_are_sent_to_this_endpoint_alone(
         {"headers": {"Cookie": "a=b"}},
         {"headers": {"X-Gateway-Token": "abc"}},
         {"headers": {"X-Note": KEY}},
-        {"headers": {"Host": "elsewhere"}},
         {"headers": {"X-Note": "a\r\nX-Other: b"}},
         {"query": {"api_key": "x"}},
         {"query": {"note": KEY}},

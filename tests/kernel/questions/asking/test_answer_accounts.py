@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from support.conversations import asked_of, text_of
@@ -28,7 +28,7 @@ coterag: {profile: calibrated, engine: llm, fallback: {support: true, support_be
 paths: {engine: llm, answering: "9"}
 """
 #: One of each kind: conditions and ablations answer by the same functions.
-METHODS = [one.name for one in declared_methods() if not one.condition and not one.without] + ["TS"]
+METHODS = [one.name for one in methods().values() if not one.condition and not one.without] + ["TS"]
 
 
 @pytest.fixture

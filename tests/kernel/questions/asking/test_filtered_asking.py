@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import Searcher
@@ -28,7 +28,7 @@ READING_UNITS = (
     "TS",
     "SS",
     "graph",
-    *(one.name for one in declared_methods() if one.needs),
+    *(one.name for one in methods().values() if one.needs),
 )
 
 
@@ -78,7 +78,7 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", [one.name for one in declared_methods() if one.tables and one.name != "sql"]
+    "method", [one.name for one in methods().values() if one.tables and one.name != "sql"]
 )
 def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
     for size in range(1, len(PATHS) + 1):

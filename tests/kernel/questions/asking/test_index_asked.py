@@ -15,7 +15,7 @@ import pytest
 
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import CorpusError, QuestionError, VectorLengthError, WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.retrieval.entity_linking import SURE
@@ -50,7 +50,7 @@ def check(index: Index, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", [one.name for one in declared_methods() if one.tables and one.name != "sql"]
+    "method", [one.name for one in methods().values() if one.tables and one.name != "sql"]
 )
 def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> None:
     answer = index.ask(QUESTION, method=method)
@@ -59,7 +59,7 @@ def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> 
     check(index, answer)
 
 
-@pytest.mark.parametrize("method", [one.name for one in declared_methods() if one.tables])
+@pytest.mark.parametrize("method", [one.name for one in methods().values() if one.tables])
 def test_every_way_refuses_what_the_documents_do_not_hold(index: Index, method: str) -> None:
     answer = index.ask("How do I bake sourdough bread?", method=method)
     assert answer.refused
@@ -247,7 +247,7 @@ def told(index: Index, question: str, method: str) -> dict[str, Any]:
     ("method", "by_model"),
     [
         (one.name, by_model)
-        for one in declared_methods()
+        for one in methods().values()
         for by_model in (False, True)
         if by_model or not one.needs_model
     ],
@@ -330,7 +330,7 @@ def test_a_question_that_asks_no_model_needs_no_cache_of_replies(
     copy_home(coterag_home, home)
     monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / place))
     index = Index.open("coast")
-    for method in declared_methods():
+    for method in methods().values():
         assert method.needs_model or index.ask(QUESTION, method=method.name)
     assert index.search_entities("Hanna Quill", 1)
     assert len(index.embed(["a harbour"])) == 1

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel.catalogue.registry import declared_methods, method_at_level, searched_tables
+from graphrag_dagster.kernel.catalogue.registry import method_at_level, methods, searched_tables
 from graphrag_dagster.kernel.catalogue.search_methods import FEATURES, SearchMethod
 from graphrag_dagster.kernel.catalogue.tasks import Port, Task
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
@@ -61,7 +61,7 @@ ALL = {*TABLES.values(), *OF_COTERAG.values()}
 OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge", "reranker", "reranker_model"}
 
 #: The others are asked with a model, in tests of their own.
-MODEL_LESS = [method for method in declared_methods() if not method.needs_model]
+MODEL_LESS = [method for method in methods().values() if not method.needs_model]
 
 
 class Noted:
@@ -146,7 +146,7 @@ def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
     assert {name: table.full_name for name, table in CoteragTables.TABLES.items()} == OF_COTERAG
     assert set(CoteragTables.TABLES) == {one.name for one in fields(CoteragTables)} - {"left_out"}
     assert {table.full_name for table in SEARCHED} == ALL
-    assert {name for method in declared_methods() for name in method.tables} == searched_tables() == ALL
+    assert {name for method in methods().values() for name in method.tables} == searched_tables() == ALL
     assert {table.full_name for table in all_tables()} >= ALL
 
 
@@ -172,7 +172,7 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(
     assert set(method.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
 
 
-@pytest.mark.parametrize("method", declared_methods(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", methods().values(), ids=lambda method: method.name)
 def test_the_features_of_a_method_agree_with_what_it_reads(method: SearchMethod) -> None:
     assert method.features
     assert set(method.features) <= set(FEATURES)
@@ -194,12 +194,12 @@ def test_a_feature_that_there_is_not_is_refused() -> None:
 
 def test_deeper_levels_are_ways_of_answering_too() -> None:
     assert find_method("c12") == method_at_level(12)
-    assert find_method("C3") in declared_methods()
+    assert find_method("C3") in methods().values()
     assert find_method("C1234") is None
     assert find_method("Q") is None
 
 
-@pytest.mark.parametrize("method", declared_methods(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", methods().values(), ids=lambda method: method.name)
 def test_what_a_question_asks_is_told_beforehand_for_every_method(index: Index, method: SearchMethod) -> None:
     size = index.searcher.size(method.name)
     if method.name == "sql":

@@ -128,17 +128,6 @@ def test_an_unchanged_graph_keeps_everything() -> None:
     assert same(again, first)
 
 
-def test_a_graph_too_large_for_a_warm_start_starts_cold_or_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(community_detection, "MOST_AT_ONCE", 100)
-    edges = relationships(islands(1))
-    first, _ = cluster(edges, None)
-    assert cluster(edges, first)[1].how == "kept"
-    changed = relationships([*islands(1), ("g0n00", "new", 1.0)])
-    made, begun = cluster(changed, first)
-    assert begun == Begun("cold", "more than 100 edges")
-    assert same(made, cluster(changed, None)[0])
-
-
 def test_hashes_are_those_of_the_tables_as_csv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(community_detection, "_ROWS_AT_ONCE", 7)
     edges = relationships(islands(1))

@@ -63,7 +63,6 @@ def test_names_are_shown_under_their_texts_in_one_call(model_of: Callable[..., A
         (results("drug", " Disease. ", "IMMUNE RESPONSE"), ["drug", "disease", "immune response"]),
         ("Sure:\n```json\n" + results("drug", "other", "unknown") + "\n```", ["drug", None, None]),
         ('{"results": ["drug", "city", "disease"]}', ["drug", None, "disease"]),
-        ('{"1": "drug", "2": {"label": "disease"}, "3": "company"}', ["drug", "disease", None]),
         (
             "[{'id': 1, 'label': 'drug'}, {'id': 2, 'label': 5}, {'id': 3, 'label': null}]",
             ["drug", None, None],

@@ -84,7 +84,7 @@ def test_examples_stand_in_place_of_the_general_one_as_replies_that_can_be_read(
     )
     assert not repaired
     assert not raw.bad
-    told = [tuple(record.fields.values.values()) for record in raw.records]
+    told = [tuple(record.fields.values()) for record in raw.records]
     assert [str(one[-1]) for one in told if "It slows them." in one] == ["7"]
     assert [one[1] for one in told[:2]] == ["REMEDY", "PEST"]
     claims = claims_prompt(model, replies, made.claims.examples)
@@ -93,7 +93,7 @@ def test_examples_stand_in_place_of_the_general_one_as_replies_that_can_be_read(
     reply = claims.rpartition("Reply:\n")[2]
     found = reader(reply, ("claim",), gleaning=False) if reader else read_json_records(reply, ("claim",))
     (claim,) = found[0].records
-    assert claim.fields.text("start_date") == "1931"
+    assert claim.text("start_date") == "1931"
 
 
 @FORMS

@@ -174,28 +174,33 @@ def test_bad_records_are_mended_or_put_aside_one_by_one(model_of: Callable[..., 
     )
     with ScriptedEndpoint(script(reply)) as endpoint:
         [unit] = extract(model_of(endpoint))
-    assert [entity.name for entity in unit.entities] == ["ANN LEE", "BO RAY"]
+    assert [entity.name for entity in unit.entities] == ["ANN LEE"]
     assert [(r.target, r.strength) for r in unit.relationships] == [("BO RAY", 1.0), ("NOBODY KNOWN", 2.0)]
-    assert unit.repaired == 3
+    assert unit.repaired == 2
     assert [(q.kind, q.reason) for q in unit.quarantined] == [
+        ("entity", "the name is missing"),
         ("entity", "the name is missing"),
         ("relationship", "the target is missing"),
         ("entity", "the entity is not an object with named fields"),
     ]
     assert unit.state == "repaired"
-    assert unit.reason == "mended: 3; records put aside: 3"
+    assert unit.reason == "repaired: 2; records quarantined: 4"
 
 
-def test_lists_under_other_names_are_not_lost(model_of: Callable[..., Any]) -> None:
-    reply = json.dumps(
-        {
-            "people": [{"name": "Ann Lee", "type": "person", "description": "A"}],
-            "relations": [{"source": "Ann Lee", "target": "Bo", "description": "d", "strength": 1}],
-        }
-    )
-    with ScriptedEndpoint(script(reply)) as endpoint:
+def test_what_stands_in_other_lists_is_quarantined(model_of: Callable[..., Any]) -> None:
+    people = {"people": [{"name": "Ann Lee", "type": "person", "description": "A"}]}
+    with ScriptedEndpoint(script(json.dumps(json.loads(graph("Bo Ray")) | people))) as endpoint:
         [unit] = extract(model_of(endpoint))
-    assert (len(unit.entities), len(unit.relationships), unit.state) == (1, 1, "repaired")
+    assert [one.name for one in unit.entities] == ["BO RAY"]
+    assert [(q.kind, q.reason) for q in unit.quarantined] == [("entity", "no list 'people' was asked for")]
+    assert "Ann Lee" in unit.quarantined[0].raw
+    with ScriptedEndpoint(script(json.dumps(people))) as endpoint:
+        [unit] = extract(model_of(endpoint))
+    assert (unit.state, unit.reason) == (
+        "quarantined",
+        "the reply has no list of entities or relationships",
+    )
+    assert unit.quarantined[0].raw == json.dumps(people)
 
 
 @pytest.mark.parametrize("replies", ["json_schema", "tuples"])

@@ -150,7 +150,11 @@ def test_halves_that_need_mending_keep_their_records(model_of: Callable[..., Any
         if source(body) != (FIRST, SECOND)[place]:
             return reply
         found = json.loads(reply)
-        return json.dumps(found["entities"]) if place else reply.replace("]}", ",],}").replace('"', "'")
+        return (
+            json.dumps({"entities": found["entities"]})
+            if place
+            else reply.replace("]}", ",],}").replace('"', "'")
+        )
 
     with ScriptedEndpoint(script) as endpoint:
         unit = extract(model_of(endpoint), "json_schema")

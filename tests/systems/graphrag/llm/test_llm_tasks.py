@@ -90,7 +90,6 @@ def test_a_report_is_read_with_its_citations(model_of: Callable[..., Any]) -> No
     [
         ({"rating": "7.5/10"}, 7.5),
         ({"rating": 85}, 10.0),
-        ({"findings": ["The bay is deep. It is cold."]}, 6.5),
         ({"extra": 1}, 6.5),
     ],
 )

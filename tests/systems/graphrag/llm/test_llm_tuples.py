@@ -1,11 +1,9 @@
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
-from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples, read_tuple_records
+from graphrag_dagster.kernel.models.chat.reply_parsing import CutOff, NotUsable
+from graphrag_dagster.systems.graphrag.llm.record_parsing import RawReply, read_tuple_records
 
 CLEAN = (
     '("entity"<|>FED<|>ORGANIZATION<|>The central bank)\n##\n'
@@ -14,24 +12,27 @@ CLEAN = (
 )
 
 
+def read(reply: str) -> RawReply:
+    # In a gleaning a reply without any record is one too.
+    return read_tuple_records(reply, ("entity", "relationship", "claim"), gleaning=True)[0]
+
+
 def fields(reply: str, kind: str) -> list[tuple[object, ...]]:
-    found = parse_tuples(reply).records
-    return [tuple(record.fields.values.values()) for record in found if record.kind == kind]
+    return [tuple(record.fields.values()) for record in read(reply).records if record.kind == kind]
 
 
-def mended(reply: str) -> list[list[str]]:
-    return [record.fields.mended for record in parse_tuples(reply).records if record.fields.mended]
+def repaired(reply: str) -> int:
+    return sum(record.repaired for record in read(reply).records)
 
 
-def test_clean_records_need_no_mending() -> None:
-    parsed = parse_tuples(CLEAN)
+def test_clean_records_need_no_repair() -> None:
+    reply, whole = read_tuple_records(CLEAN, ("entity", "relationship"))
     assert fields(CLEAN, "entity") == [
         ("FED", "ORGANIZATION", "The central bank"),
         ("JEROME POWELL", "PERSON", "Its chair (since 2018)"),
     ]
     assert fields(CLEAN, "relationship") == [("JEROME POWELL", "FED", "He chairs it", "9")]
-    assert (len(parsed.records), mended(CLEAN), parsed.quarantined, parsed.noise) == (3, [], [], [])
-    assert parsed.complete
+    assert (len(reply.records), repaired(CLEAN), reply.bad, whole) == (3, 0, [], False)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_what_real_models_write_otherwise_is_read(
     noisy: str, kind: str, expected: tuple[object, ...]
 ) -> None:
     assert fields(noisy, kind) == [expected]
-    assert parse_tuples(noisy).quarantined == []
+    assert read(noisy).bad == []
 
 
 @pytest.mark.parametrize(
@@ -72,9 +73,9 @@ def test_what_real_models_write_otherwise_is_read(
     ],
 )
 def test_a_record_of_another_shape_is_quarantined_whole(other: str, reason: str) -> None:
-    parsed = parse_tuples(f"{other}\n{CLEAN}" if other.endswith(")") else f"{other}<|COMPLETE|>{CLEAN}")
-    assert parsed.quarantined == [(other, reason)]
-    assert len(parsed.records) == 3
+    reply = read(f"{other}\n{CLEAN}" if other.endswith(")") else f"{other}<|COMPLETE|>{CLEAN}")
+    assert [(raw, why) for _, raw, why in reply.bad] == [(other, reason)]
+    assert len(reply.records) == 3
 
 
 @pytest.mark.parametrize(
@@ -96,8 +97,8 @@ def test_whatever_parts_the_records_all_are_found(reply: str) -> None:
         fields(CLEAN, "entity"),
         fields(CLEAN, "relationship"),
     )
-    assert len(parse_tuples(reply).records) == 3
-    assert not mended(reply)
+    assert len(read(reply).records) == 3
+    assert not repaired(reply)
 
 
 def test_a_reply_that_is_cut_anywhere_loses_nothing_in_silence() -> None:
@@ -129,25 +130,31 @@ def test_a_reply_that_is_cut_anywhere_loses_nothing_in_silence() -> None:
     ],
 )
 def test_a_last_record_without_its_end_is_cut_off(reply: str, cut: bool) -> None:
-    assert parse_tuples(reply).cut is cut
+    if cut:
+        with pytest.raises(CutOff):
+            read(reply)
+    else:
+        read(reply)
 
 
 def test_the_end_mark_of_a_turn_does_not_swallow_the_first_record_of_the_next() -> None:
     glued = CLEAN + CLEAN
-    assert len(parse_tuples(glued).records) == 6
+    assert len(read(glued).records) == 6
     assert fields(glued, "relationship") == fields(CLEAN, "relationship") * 2
 
 
-def test_words_without_any_field_are_noise() -> None:
-    parsed = parse_tuples("I am sorry, I cannot do that.")
-    assert (parsed.records, parsed.noise, parsed.complete) == ([], ["I am sorry, I cannot do that."], False)
+def test_words_without_any_field_are_no_records() -> None:
+    refusal = "I am sorry, I cannot do that."
+    assert read(refusal) == RawReply()
+    with pytest.raises(NotUsable, match="no record and no end mark"):
+        read_tuple_records(refusal, ("entity",))
 
 
 def test_claims_are_read() -> None:
     body = "ACME<|>NONE<|>FINE<|>TRUE<|>2019<|>NONE<|>Acme was fined<|>It was fined."
-    (claim,) = parse_tuples(f'("claim"<|>{body})').records
-    assert claim.fields.values["description"] == "Acme was fined"
-    assert claim.fields.values["quotes"] == "It was fined."
+    (claim,) = read(f'("claim"<|>{body})<|COMPLETE|>').records
+    assert claim.fields["description"] == "Acme was fined"
+    assert claim.fields["quotes"] == "It was fined."
 
 
 FIELD_TEXT = st.text(st.sampled_from("abcXYZ äß.,'()#-0189\"\n"), min_size=1, max_size=20)
@@ -161,7 +168,7 @@ WORD = st.text(st.sampled_from("abcdefXYZ"), min_size=1, max_size=8)
 def test_every_written_record_comes_back(records: list[tuple[str, str, str]], between: str) -> None:
     reply = between.join(f'("entity"<|>{n}<|>{t}<|>{d})' for n, t, d in records) + "<|COMPLETE|>"
     assert fields(reply, "entity") == records
-    assert mended(reply) == []
+    assert not repaired(reply)
 
 
 @given(
@@ -186,9 +193,8 @@ def test_every_written_record_comes_back(records: list[tuple[str, str, str]], be
     )
 )
 def test_nothing_is_lost_whatever_the_reply(parts: list[str]) -> None:
-    reply = "".join(parts)
-    parsed = parse_tuples(reply)
-    kept = "".join([*(r.raw for r in parsed.records), *(raw for raw, _ in parsed.quarantined), *parsed.noise])
-    for letter in "abcXYZäß":
-        # The end mark is the only word that belongs to nothing.
-        assert kept.count(letter) >= re.sub(r"<\|COMPLETE\|>", "", reply).count(letter)
+    reply = "".join(parts) + "<|COMPLETE|>"
+    found = read(reply)
+    kept = "".join([*(one.raw for one in found.records), *(raw for _, raw, _ in found.bad)])
+    for mark in ("<|>", '("entity"<|>', '("relationship"<|>'):
+        assert kept.count(mark) == reply.count(mark)

@@ -127,7 +127,7 @@ def test_json_that_can_be_mended_costs_no_second_call(model_of: Callable[..., An
     broken = GOOD["json_schema"].replace('"', "'").replace("[]", "[],")
     with ScriptedEndpoint(lambda _: f"Here it is:\n```json\n{broken}\n```") as endpoint:
         unit = extract(model_of(endpoint))
-    assert (unit.state, unit.reason, len(endpoint.chats)) == ("repaired", "mended: 1", 1)
+    assert (unit.state, unit.reason, len(endpoint.chats)) == ("repaired", "repaired: 1", 1)
     assert [entity.name for entity in unit.entities] == ["ANN LEE"]
 
 
@@ -281,7 +281,7 @@ def test_records_copied_from_the_example_are_put_aside(model_of: Callable[..., A
     assert [(aside.kind, "copied from the example" in aside.reason) for aside in unit.quarantined] == [
         ("entity", True)
     ] * 2
-    assert (unit.state, unit.reason) == ("repaired", "records put aside: 2")
+    assert (unit.state, unit.reason) == ("repaired", "records quarantined: 2")
 
 
 @FORMS

@@ -778,7 +778,7 @@ export interface Node {
  *     unread: at most 50 files that were not read, then those that were read in part.
  *     questions: at most six to begin with, the corpus's own first.
  *     unclustered: entities that are in no community.
- *     notes: what was put aside or is open, a sentence each.
+ *     notes: what was quarantined or is open, a sentence each.
  */
 export interface Overview {
   corpus: string;

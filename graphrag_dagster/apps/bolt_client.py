@@ -1,30 +1,29 @@
 """A streaming client for graph servers that speak Bolt, such as Neo4j (extra ``neo4j``).
 
-The driver has no timeout for a silent server, so every wait here has one. Cancelling it closes the
-connection.
+The driver waits without end for a server that falls silent, so every wait here has a timeout, after which the
+connection is closed.
 """
 
 import os
 import time
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from threading import Timer
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
-
-from anyio import fail_after
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, GraphragError, QueryError
 from graphrag_dagster.kernel.settings.section import ServerSettings
 
 if TYPE_CHECKING:
-    from neo4j import AsyncDriver, AsyncSession, Record
+    from neo4j import Record, Result, Session
 
+_T = TypeVar("_T")
 #: Rows fetched at a time.
 _ROWS = 500
-_LONGEST_TOLD = 1500
+_LONGEST_MESSAGE = 1500
 _SECONDS_TO_CLOSE = 2.0
 _TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"
 
@@ -63,7 +62,7 @@ class BoltGraph:
 
     Raises:
         EngineError: the extra ``neo4j`` is not installed.
-        EndpointError: on entry, if the address is unusable.
+        EndpointError: the address is unusable.
     """
 
     def __init__(self, server: BoltServer) -> None:
@@ -72,38 +71,26 @@ class BoltGraph:
                 "a graph server needs the driver of the extra neo4j; run: pip install "
                 "'graphrag-dagster[neo4j]'"
             )
+        from neo4j import GraphDatabase
+
         self._server = server
-        self._stack = ExitStack()
-
-    def __enter__(self) -> "BoltGraph":
-        from neo4j import AsyncGraphDatabase
-
-        server = self._server
-        self._portal: BlockingPortal = self._stack.enter_context(start_blocking_portal())
-
-        async def driver() -> "AsyncDriver":
-            return AsyncGraphDatabase.driver(
+        try:
+            self._driver = GraphDatabase.driver(
                 server.uri,
                 auth=(server.user, server.password or "") if server.user is not None else None,
                 connection_timeout=server.connect_seconds,
                 connection_acquisition_timeout=server.connect_seconds,
-                max_transaction_retry_time=0,
-                max_connection_pool_size=1,
                 telemetry_disabled=True,
                 user_agent="graphrag_dagster",
             )
-
-        try:
-            self._driver = self._portal.call(driver)
-        except BaseException as error:
-            self._stack.close()
+        except Exception as error:
             raise self._error(error) from None
+
+    def __enter__(self) -> "BoltGraph":
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(Exception):
-            self._portal.call(self._close, self._driver)
-        self._stack.close()
+        self._driver.close()
 
     def stream(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, seconds: float | None = None
@@ -121,18 +108,18 @@ class BoltGraph:
         Raises:
             QueryError: the server rejects it, or it exceeds the time limit.
             EndpointDown: the server cannot be reached, closes the connection or falls silent.
-            EndpointError: the server rejects the login, or the address is unusable.
+            EndpointError: the server rejects the login.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        session = self._session("READ")
-        try:
-            result = self._wait_for(self._begin, deadline, session, query, dict(parameters or {}), seconds)
-            while batch := self._wait_for(result.fetch, deadline, _ROWS):
+        with self._session("READ") as session:
+
+            def begin() -> "Result":
+                return session.begin_transaction(timeout=seconds).run(query, dict(parameters or {}))
+
+            result = self._wait_for(begin, deadline)
+            while batch := self._wait_for(lambda: result.fetch(_ROWS), deadline):
                 for record in batch:
                     yield _row(record)
-        finally:
-            with suppress(Exception):
-                self._portal.call(self._close, session)
 
     def write(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
         """Run a query that writes, in its own transaction; raises like :meth:`stream`.
@@ -147,68 +134,63 @@ class BoltGraph:
         Returns:
             its rows, as in :meth:`stream`.
         """
-        session = self._session("WRITE")
-        try:
-            rows = self._wait_for(self._write, None, session, query, dict(parameters or {}))
-            return [_row(record) for record in rows]
-        finally:
-            with suppress(Exception):
-                self._portal.call(self._close, session)
+        with self._session("WRITE") as session:
 
-    def _session(self, mode: str) -> "AsyncSession":
-        return self._portal.call(
-            lambda: self._driver.session(
-                database=self._server.database, default_access_mode=mode, fetch_size=_ROWS
-            )
+            def commit() -> "list[Record]":
+                with session.begin_transaction() as transaction:
+                    rows = list(transaction.run(query, dict(parameters or {})))
+                    transaction.commit()
+                return rows
+
+            return [_row(record) for record in self._wait_for(commit, None)]
+
+    @contextmanager
+    def _session(self, mode: str) -> "Iterator[Session]":
+        session = self._driver.session(
+            database=self._server.database, default_access_mode=mode, fetch_size=_ROWS
+        )
+        try:
+            yield session
+        finally:
+            with self._closed_after(_SECONDS_TO_CLOSE), suppress(Exception):
+                session.close()
+
+    @contextmanager
+    def _closed_after(self, seconds: float) -> Iterator[None]:
+        """Close the connection if the block lasts longer, which ends whatever waits for the server."""
+        timer = Timer(seconds, self._driver.close)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _wait_for(self, work: Callable[[], _T], deadline: float | None) -> _T:
+        """Wait for the server within the silence timeout and the deadline."""
+        silent, now = self._server.silent_seconds, time.monotonic()
+        until = now + silent if deadline is None else min(now + silent, deadline)
+        try:
+            with self._closed_after(max(until - now, 0)):
+                return work()
+        except Exception as error:
+            if time.monotonic() < until:
+                raise self._error(error) from None
+        if until == deadline:
+            raise QueryError("the query took too long and was stopped; ask for less")
+        raise EndpointDown(
+            f"the graph server {self._server.place} sent nothing for {silent:g} s; try again later"
         )
 
-    @staticmethod
-    async def _begin(
-        session: "AsyncSession", query: str, parameters: dict[str, Any], seconds: float | None
-    ) -> Any:
-        transaction = await session.begin_transaction(timeout=seconds)
-        return await transaction.run(query, parameters)
-
-    @staticmethod
-    async def _write(session: "AsyncSession", query: str, parameters: dict[str, Any]) -> "list[Record]":
-        transaction = await session.begin_transaction()
-        rows = [record async for record in await transaction.run(query, parameters)]
-        await transaction.commit()
-        return rows
-
-    @staticmethod
-    async def _close(closing: Any) -> None:
-        with fail_after(_SECONDS_TO_CLOSE):
-            await closing.close()
-
-    def _wait_for(self, work: Any, deadline: float | None, *arguments: Any) -> Any:
-        """Wait for the server within the silence timeout and the deadline."""
-        silent = self._server.silent_seconds
-        timeout = silent if deadline is None else min(silent, deadline - time.monotonic())
-
-        async def limited() -> Any:
-            with fail_after(max(timeout, 0)):
-                return await work(*arguments)
-
-        try:
-            return self._portal.call(limited)
-        except TimeoutError:
-            if timeout < silent:
-                raise QueryError("the query took too long and was stopped; ask for less") from None
-            raise EndpointDown(
-                f"the graph server {self._server.place} sent nothing for {silent:g} s; try again later"
-            ) from None
-        except Exception as error:
-            raise self._error(error) from None
-
-    def _error(self, error: BaseException) -> GraphragError:
+    def _error(self, error: Exception) -> GraphragError:
         from neo4j import exceptions
 
         address = self._server.place
-        text = self._plain(str(error))
+        text = str(error)
+        if self._server.password:
+            text = text.replace(self._server.password, "***")
+        text = " ".join(text.split())[:_LONGEST_MESSAGE]
         match error:
-            case GraphragError():
-                return error
             case exceptions.AuthError():
                 return EndpointError(
                     f"the graph server {address} rejects the login: check user and password in the "
@@ -223,10 +205,6 @@ class BoltGraph:
                     f"the graph server {address} cannot be reached, or closed the connection: {text}"
                 )
         return EndpointError(f"the graph server {address} cannot be used: {text}")
-
-    def _plain(self, text: str) -> str:
-        line = " ".join(text.split())[:_LONGEST_TOLD]
-        return line.replace(self._server.password, "***") if self._server.password else line
 
 
 def _row(record: "Record") -> Mapping[str, Any]:
