@@ -96,6 +96,9 @@ def test_any_text_is_covered(texts: list[str], strategy: str, size: int, data: s
     cut_up = units(frame, strategy, size, overlap)
     assert check_units(frame, cut_up) == []
     tables.TEXT_CHUNKS.validated(cut_up)
+    if strategy in ("tokens", "characters"):
+        length = cut_up["tokens"] if strategy == "tokens" else cut_up["end_char"] - cut_up["start_char"]
+        assert (length <= size).all()
 
 
 def windows(text: str, size: int, overlap: int = 0) -> list[str]:
