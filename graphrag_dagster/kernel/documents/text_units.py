@@ -24,14 +24,7 @@ def pack_sentences(texts: Sequence[str], size: int, overlap: int, tokenizer: Tok
     A sentence takes the white space after it, the first also that before it. A unit begins with those last
     sentences of the unit before that have together at most ``overlap`` tokens and leave room for a new one.
     A sentence of more than ``size`` tokens is cut by token windows and shares nothing with its neighbours.
-
-    Raises:
-        SettingsError: not 0 ≤ overlap < size.
     """
-    if not 0 <= overlap < size:
-        raise SettingsError(
-            f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
-        )
     edges = [_sentence_edges(text) for text in texts]
     costs = [
         _sentence_costs(edge, ends.tolist())
@@ -171,6 +164,10 @@ def cut_text_units(
     """
     if strategy not in STRATEGIES:
         raise SettingsError(f"text_units.strategy is {strategy!r}; use one of {', '.join(STRATEGIES)}")
+    if strategy != "none" and not 0 <= overlap < size:
+        raise SettingsError(
+            f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
+        )
     tokenizer = get_tokenizer(encoding)
     ordered = documents.select("human_readable_id", "document_id", "text").sort("human_readable_id")
     ids, texts = ordered["document_id"].to_list(), ordered["text"].to_list()
@@ -231,14 +228,7 @@ def character_windows(text: str, size: int, overlap: int) -> list[Range]:
     sentence end, the last white space; else, and inside a word alone, at its limit, but not between a
     character and its accents. The next begins with the first word of the last ``overlap`` characters of it,
     or ``overlap`` characters before its end where no word begins there.
-
-    Raises:
-        SettingsError: not 0 ≤ overlap < size.
     """
-    if not 0 <= overlap < size:
-        raise SettingsError(
-            f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
-        )
     kinds = _boundaries(text)
     words = kinds[-1]
     windows: list[Range] = []
