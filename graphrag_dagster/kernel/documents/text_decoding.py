@@ -128,20 +128,8 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\x00\x01\x08\x1a\x1c\x1d\
 #: Share of control characters above which bytes are taken to be no text at all.
 _BINARY_SHARE = 0.02
 _CHARACTER_SETS = (
-    "big5",
-    "cp",
-    "euc",
-    "gb",
-    "hz",
-    "iso",
-    "johab",
-    "koi8",
-    "mac",
-    "shift",
-    "tis",
-    "utf-7",
-    "utf-8",
-)
+    "big5", "cp", "euc", "gb", "hz", "iso", "johab", "koi8", "mac", "shift", "tis", "utf-7", "utf-8",
+)  # fmt: skip
 #: A character struck over by the next one, as printers of old made bold and underlined letters.
 _STRUCK_OVER = re.compile("[^\n\b]\b")
 #: Encodings that shift between scripts, all in ASCII.

@@ -242,14 +242,14 @@ def test_notebook() -> None:
         "Raw words.",
     ]
     assert (record.title, record.metadata) == ("The roof", {"language": "python", "authors": ["Ada Fell"]})
-    assert reading.notes == ("left out: pictures (2), tracebacks of errors (1)",)
+    assert reading.notes == ("left out: pictures and widgets (2), tracebacks of errors (1)",)
 
 
 def test_older_notebooks_and_no_notebooks() -> None:
     old = {"worksheets": [{"cells": [{"cell_type": "heading", "level": 2, "source": "Roof"}, {"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": ["one"]}, {"png": "iVBOR", "output_type": "display_data"}]}]}]}  # fmt: skip
     reading = read(json.dumps(old), "a.ipynb")
     assert reading.records[0].text == "## Roof\n\n```\n1\n```\n\none"
-    assert reading.notes == ("left out: pictures (1)",)
+    assert reading.notes == ("left out: pictures and widgets (1)",)
     for content in ("{", "[]", '{"cells": 1}', "[" * 50_000):
         with pytest.raises(UnreadableError, match="notebook"):
             read(content, "a.ipynb")
