@@ -8,7 +8,7 @@ from typing import Any
 from graphrag_dagster.kernel.documents.column_roles import ColumnError, choose_columns, list_columns
 from graphrag_dagster.kernel.documents.file_records import SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.conversations import is_message, is_of_model, message_text
-from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
+from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_of_milliseconds
 
 _INTEGER = re.compile(r"-?\d{1,30}")
 _LOOKED_INTO, _DEEPEST = 20, 5
@@ -32,8 +32,7 @@ def decode_extended_json(value: Any) -> Any:
     if first in ("$numberLong", "$numberInt") and _INTEGER.fullmatch(str(inner)):
         return int(inner)
     if first == "$date" and isinstance(inner, int):
-        # Always thousandths of a second, also where so few would be none.
-        return iso_date(f"/Date({inner})/", "") or inner
+        return iso_of_milliseconds(inner) or inner
     return inner
 
 

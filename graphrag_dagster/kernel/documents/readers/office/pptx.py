@@ -1,6 +1,5 @@
 """Presentations (pptx)."""
 
-import re
 from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element
 
@@ -67,12 +66,9 @@ class _Show(OfficeText):
             for one in self.package.xml(main).iter("p:sldId")
             if (key := one.get("r:id", "")) in related
         ]
-        known = set(named)
-        # A slide that the presentation does not name is shown by some programs all the same.
-        loose = [name for name in self.package.names if _SLIDE.fullmatch(name) and name not in known]
         found = [name for name in dict.fromkeys(named) if name in self.package]
-        self.missing["slide that is missing"] += len(known) - len(found)
-        return found if found else sorted(loose, key=lambda name: int(re.sub(r"\D", "", name)[:9] or "0"))
+        self.missing["slide that is missing"] += len(set(named)) - len(found)
+        return found
 
     def of_slide(self, name: str) -> Iterator[str]:
         """Yield what a slide says."""
@@ -147,9 +143,6 @@ class _Show(OfficeText):
             yield described
         else:
             self.unsaid["picture"] += 1
-
-
-_SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
 
 
 def _level(paragraph: Element) -> int:
