@@ -133,8 +133,6 @@ def _pack_windows(
     return windows
 
 
-__all__ = ["STRATEGIES", "check_texts", "check_units", "cut_text_units"]
-
 STRATEGIES = ("tokens", "sentences", "characters", "none")
 
 
@@ -217,8 +215,6 @@ def _rows(
 
 _BLANKS = re.compile(r"\s+")
 _JOINER = "\u200d"
-
-#: Start and end in characters.
 
 
 def character_windows(text: str, size: int, overlap: int) -> list[Range]:

@@ -19,6 +19,8 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     choose_alternative,
     drawing_line,
     equation,
+    holding,
+    number_in,
     row,
     texts,
 )
@@ -175,7 +177,7 @@ class _Word(OfficeText):
             self._inline(child, parts)
             self._fields.pop()
         elif tag in ("w:p", "w:tbl", "w:altChunk"):
-            self._set_aside(_wrap(child))
+            self._set_aside(holding(child))
         elif (
             tag == "w:r"
             and (vanished := child_of(child, "w:rPr", "w:vanish")) is not None
@@ -305,14 +307,7 @@ def _name_of(instruction: str) -> str:
 
 def _columns(told: Element | None, otherwise: int) -> int:
     """How many columns something takes, at most 50."""
-    width = told.get("w:val", "") if told is not None else ""
-    return min(int(width), 50) if width.isdecimal() and len(width) < 5 else otherwise
-
-
-def _wrap(child: Element) -> Element:
-    holder = Element("holder")
-    holder.append(child)
-    return holder
+    return number_in(told.get("w:val"), 50, otherwise) if told is not None else otherwise
 
 
 def _below(element: Element, name: str) -> Iterator[Element]:

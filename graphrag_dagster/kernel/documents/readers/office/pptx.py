@@ -21,6 +21,7 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     drawing_line,
     drawing_paragraphs,
     equation,
+    number_in,
     row,
     texts,
 )
@@ -147,5 +148,4 @@ class _Show(OfficeText):
 
 def _level(paragraph: Element) -> int:
     properties = child(paragraph, "a:pPr")
-    level = properties.get("lvl", "0") if properties is not None else "0"
-    return min(int(level), 8) if level.isdecimal() and len(level) < 3 else 0
+    return number_in(properties.get("lvl"), 8, 0) if properties is not None else 0

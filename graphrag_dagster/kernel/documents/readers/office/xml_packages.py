@@ -294,6 +294,18 @@ def children(element: Element, name: str) -> Iterator[Element]:
     return (one for one in element if one.tag == name)
 
 
+def holding(element: Element) -> Element:
+    """Return an element that has that one as its only child."""
+    holder = Element("holder")
+    holder.append(element)
+    return holder
+
+
+def number_in(text: str | None, most: int, otherwise: int) -> int:
+    """Return the number that an attribute says, at most so much; ``otherwise`` where it says none."""
+    return min(int(text), most) if text and text.isdecimal() and len(text) < 6 else otherwise
+
+
 def row(cells: Iterable[str]) -> str:
     """Return a row of a table, each cell on one line."""
     return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
