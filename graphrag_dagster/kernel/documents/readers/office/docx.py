@@ -19,6 +19,7 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     choose_alternative,
     drawing_line,
     equation,
+    first_heading,
     holding,
     number_in,
     row,
@@ -63,13 +64,8 @@ def read_docx(data: bytes, source: SourceFile) -> Reading:
     word = _Word(package)
     text = word.text()
     properties = word.properties()
-    title = properties.pop("title", None) or _heading(text)
+    title = properties.pop("title", None) or first_heading(text)
     return Reading((FileRecord(text, title=title, metadata=properties),), None, *word.told())
-
-
-def _heading(text: str) -> str | None:
-    first = re.search(r"^#{1,6} (.+)$", text, re.MULTILINE)
-    return one_line(first[1]) if first else None
 
 
 class _Word(OfficeText):
@@ -85,7 +81,6 @@ class _Word(OfficeText):
         self.missing.clear()
         self._fields: list[str] = []
         self._asides: list[str] = []
-        self._in_head = False
 
     def text(self) -> str:
         """Return the whole text."""

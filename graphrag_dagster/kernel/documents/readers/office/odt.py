@@ -13,7 +13,13 @@ from graphrag_dagster.kernel.documents.file_records import (
     note_of_counts,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, holding, number_in, row
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
+    Package,
+    first_heading,
+    holding,
+    number_in,
+    row,
+)
 
 #: Not shown: deleted text, declarations, and what repeats what the text says.
 _NOT_SHOWN = frozenset(
@@ -49,10 +55,8 @@ def read_odt(data: bytes, source: SourceFile) -> Reading:
     body = next((one for one in root.iter("office:body")), root)
     text = clean("\n\n".join(filter(None, [*writing.blocks(body), *writing.notes])))
     properties = package.properties("meta.xml", _PROPERTIES)
-    title = properties.pop("title", None) or next(
-        (one_line(line.lstrip("# ")) for line in text.split("\n") if line.startswith("#")), None
-    )
-    record = FileRecord(text, title=title, date=None, metadata=properties)
+    title = properties.pop("title", None) or first_heading(text)
+    record = FileRecord(text, title=title, metadata=properties)
     return Reading(
         (record,),
         None,

@@ -50,6 +50,7 @@ _OTHERS = {
 }
 
 
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _YEAR = re.compile(r"(?<=/)\d{4}/")
 
 
@@ -292,6 +293,12 @@ def child(element: Element | None, *path: str) -> Element | None:
 def children(element: Element, name: str) -> Iterator[Element]:
     """Yield the children of a name."""
     return (one for one in element if one.tag == name)
+
+
+def first_heading(text: str) -> str | None:
+    """Return the words of the first heading of a text, or None."""
+    first = _HEADING.search(text)
+    return one_line(first[1]) if first else None
 
 
 def holding(element: Element) -> Element:
