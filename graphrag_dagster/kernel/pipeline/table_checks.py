@@ -84,17 +84,13 @@ class TableRule:
 def _units_cover_documents(place: CheckedPlace) -> list[str]:
     if place.settings.makes("imports"):
         return check_texts(place.read(tables.DOCUMENTS), place.read(tables.TEXT_CHUNKS))
-    settings = place.settings.text_units
-    return check_units(
-        place.read(tables.DOCUMENTS), place.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
-    )
+    return check_units(place.read(tables.DOCUMENTS), place.read(tables.TEXT_CHUNKS))
 
 
 _OWN = (
     TableRule(
         tables.TEXT_CHUNKS,
-        "Units cover every character of their document, reproduce its text, and are as many as the window "
-        "rule requires",
+        "Units cover every character of their document and reproduce its text",
         _units_cover_documents,
     ),
 )
