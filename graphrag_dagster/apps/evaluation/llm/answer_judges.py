@@ -32,7 +32,8 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named, plain_word
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _REASONS = ("reason", "reasoning", "explanation", "rationale")
@@ -73,8 +74,6 @@ class LlmAnswerJudge(Asker):
 
     Args:
         model: judges.
-        prompts: ``judge_system`` and ``judge_user`` or, where it is plain, ``judge_plain_system`` and
-            ``judge_plain_user``; a ``judge_criterion_…`` for each criterion, and ``retry``.
         plain: name the winner first and have no rules on length and style, as in Appendix F.1.
         max_tokens: longest reply.
         temperature: of the sampling; None is the model's own.
@@ -83,13 +82,12 @@ class LlmAnswerJudge(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         plain: bool = False,
         max_tokens: int = 800,
         temperature: float | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         name = "judge_plain" if plain else "judge"
         self._system = prompts.load(f"{name}_system").render()
         self._user = prompts.load(f"{name}_user")
@@ -179,15 +177,12 @@ class LlmQualityJudge(Asker):
 
     Args:
         model: answers.
-        prompts: ``quality_statements_*``, ``quality_questions_*``, ``quality_<kind>_system`` of each kind of
-            verdict, ``quality_relevant_to_question_user``, ``quality_against_context_user``,
-            ``quality_useful_node_user`` and ``retry``.
         max_tokens: longest reply; more where a text is so long, or a request has so many items, that the
             reply needs it.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, max_tokens)
         self._prompts = prompts
 
     def statements(self, texts: Sequence[str]) -> list[StatementsOf]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from graphrag_dagster.kernel.models.model_costs import Amount
+    from graphrag_dagster.kernel.models.model_costs import ModelUse
 
 T = TypeVar("T")
 
@@ -44,16 +44,22 @@ class Database:
     def __init__(self, place: Path | str) -> None:
         self.place = str(place)
         self._lock = threading.RLock()
-        self.backend = _backend(self.place)
+        self.backend: Backend
+        if is_postgres(self.place):
+            from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
+
+            self.backend = PostgresBackend(self.place)
+        else:
+            self.backend = SqliteBackend(Path(self.place))
         self.leases = Leases(self)
-        self.in_flight: defaultdict[tuple[str, str], list[Amount]] = defaultdict(list)
+        self.in_flight: defaultdict[tuple[str, str], list[ModelUse]] = defaultdict(list)
         self.reserving = asyncio.Lock()
         self._writer = ThreadPoolExecutor(1, "cache-writer")
         self._under_way: deque[Future[object]] = deque()
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
-        """Read what was written, also by :meth:`write_soon`.
+        """Read what was written, also by :meth:`write_soon`; nothing else is asked of this database within.
 
         Raises:
             CacheFileError: the database is damaged, or away for too long.
@@ -132,15 +138,8 @@ class Database:
         """Close the connection."""
         self.end()
         self._writer.shutdown()
-        self.backend.close()
-
-
-def _backend(place: str) -> Backend:
-    if not is_postgres(place):
-        return SqliteBackend(Path(place))
-    from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
-
-    return PostgresBackend(place)
+        with self._lock:
+            self.backend.close()
 
 
 #: By process too: a forked one must not use the connection that it inherits.

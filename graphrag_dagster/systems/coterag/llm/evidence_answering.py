@@ -12,8 +12,9 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named, plain_word
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask, ask_typed
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import ContextKind, canonical_citations
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.coterag.tasks import (
     EvidenceAnswer,
     RouteCues,
@@ -59,8 +60,8 @@ class ValidationShape(Shape):
 class LlmEvidenceRouter(Asker):
     """Asks a model whether a question needs the documents; without a usable reply it does."""
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 300) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("coterag_route_system").render()
         self._user = prompts.load("route_user")
 
@@ -93,13 +94,12 @@ class LlmEvidenceAnswerer(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         max_tokens: int = 1024,
         overview: bool = False,
         listen: Listener | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         self._prompts = {
             "answer": (
                 prompts.load("coterag_answer_system").render(opening=_OVERVIEW if overview else ""),
@@ -142,8 +142,8 @@ class LlmEvidenceAnswerer(Asker):
 class LlmAnswerValidator(Asker):
     """Asks a model whether an answer agrees with its context and is complete."""
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 300) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("coterag_validate_system").render()
         self._user = prompts.load("coterag_validate_user")
 

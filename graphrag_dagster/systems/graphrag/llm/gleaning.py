@@ -28,7 +28,7 @@ from graphrag_dagster.kernel.models.chat.structured_output import (
     ask,
 )
 from graphrag_dagster.kernel.models.chat.yes_no import forced_tokens, yes_or_no
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.llm.extraction_records import RecordType
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import Copies, ShownExample, with_examples
@@ -125,7 +125,6 @@ class GleaningAsker(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         shape: type[BaseModel],
         examples: Sequence[ShownExample],
         *,
@@ -133,7 +132,7 @@ class GleaningAsker(Asker):
         system_values: dict[str, str] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(model, prompts, options.get("max_output_tokens", 4000))
+        super().__init__(model, options.get("max_output_tokens", 4000))
         self._tuples, self._labelled = options.get("replies") == "tuples", labelled
         self._schema = None if self._tuples else shape
         own = prompts.load(f"{self.task}{'_labelled' * labelled}{'_tuples' * self._tuples}_system")

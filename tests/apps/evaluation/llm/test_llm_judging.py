@@ -30,7 +30,7 @@ HOSTILE = (
 
 
 def judge(model: Any, *comparisons: AnswerPair, **more: Any) -> list[Verdict]:
-    return list(LlmAnswerJudge(model, prompts, **more).judge(comparisons))
+    return list(LlmAnswerJudge(model, **more).judge(comparisons))
 
 
 def only(endpoint: ScriptedEndpoint) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def script(
 
 
 def extract(model: Any, *texts: str, **options: Any) -> list[UnitExtraction]:
-    extractor = LlmGraphExtractor(model, prompts, entity_types=TYPES, **{"gleaning_rounds": 0, **options})
+    extractor = LlmGraphExtractor(model, entity_types=TYPES, **{"gleaning_rounds": 0, **options})
     return list(extractor.extract([TextUnit(f"u{i}", text) for i, text in enumerate(texts or (TEXT,))]))
 
 
@@ -327,7 +327,7 @@ CLAIM = {
 
 
 def claims(model: Any, names: list[str], **options: Any) -> UnitExtraction:
-    extractor = LlmClaimExtractor(model, prompts, claim_description="anything", **options)
+    extractor = LlmClaimExtractor(model, claim_description="anything", **options)
     [unit] = extractor.extract_claims([TextUnit("u", TEXT)], [names])
     return unit
 
