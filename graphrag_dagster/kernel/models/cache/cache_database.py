@@ -56,6 +56,7 @@ class Database:
         self.reserving = asyncio.Lock()
         self._writer = ThreadPoolExecutor(1, "cache-writer")
         self._under_way: deque[Future[object]] = deque()
+        self._waiting = threading.Lock()
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
@@ -114,8 +115,10 @@ class Database:
             raise
 
     def _wait_for_writes(self) -> None:
-        writes = [self._under_way.popleft() for _ in range(len(self._under_way))]
-        wait(writes)
+        # Held, so that whoever comes meanwhile waits for them too.
+        with self._waiting:
+            writes = [self._under_way.popleft() for _ in range(len(self._under_way))]
+            wait(writes)
         for write in writes:
             write.result()
 
