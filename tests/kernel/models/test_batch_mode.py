@@ -31,7 +31,6 @@ from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import models_of
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, name_pattern_script
 from support.short_ways import client
@@ -89,7 +88,7 @@ class Place:
 
         asks = OpenAIChatModel(self.settings, first_wait=0.01)
         model = CachedChatModel(sender, account, meter, gate, direct=(asks, full))
-        extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=rounds)
+        extractor = LlmGraphExtractor(model, entity_types=["person"], gleaning_rounds=rounds)
         found = list(extractor.extract(units))
         account.finish()
         return found

@@ -115,7 +115,7 @@ class OpenAIEmbedder:
         """The vectors of texts, and the most texts that were taken at once; 0 where one had to be cut."""
         known = self.capabilities
         if known.texts and len(batch) > known.texts:
-            return await self._embed_parts(split_into_batches(batch, known.texts, None))
+            return await self._embed_parts(split_into_batches(batch, known.texts))
         try:
             return (await self.send(batch, known, Tries("embed")))[0], len(batch)
         except RefusedWith as refusal:
@@ -126,7 +126,7 @@ class OpenAIEmbedder:
                 raise
             if len(batch) == 1:
                 return await self._embed_shortened(batch[0], refusal), 0
-            made, taken = await self._embed_parts(split_into_batches(batch, (len(batch) + 1) // 2, None))
+            made, taken = await self._embed_parts(split_into_batches(batch, (len(batch) + 1) // 2))
             if taken:
                 self._learn(texts=min(taken, self.capabilities.texts or taken))
             return made, taken
@@ -179,14 +179,10 @@ class OpenAIEmbedder:
         try:
             data = answer["data"]
             places = [item.get("index", place) for place, item in enumerate(data)]
-            if sorted(places) != list(range(len(batch))):
+            matrix = np.array([item["embedding"] for item in data], dtype=np.float64)
+            if matrix.ndim != 2 or sorted(places) != list(range(len(batch))):
                 raise ValueError("not one vector for each text")
-            matrix = np.empty((len(batch), len(data[0]["embedding"])), dtype=np.float64)
-            for place, item in zip(places, data, strict=True):
-                # Told before it is copied: numpy would spread a single number over the row.
-                if len(item["embedding"]) != matrix.shape[1]:
-                    raise ValueError("vectors of several lengths")
-                matrix[place] = np.array(item["embedding"], dtype=np.float64)
+            matrix = matrix[np.argsort(places)]
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             matrix = np.empty((0, 0))
         if not matrix.size or not np.isfinite(matrix).all() or np.abs(matrix).max() > _LARGEST:
@@ -204,17 +200,17 @@ class OpenAIEmbedder:
 
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:
         most = min(self._batch_size, self.capabilities.texts or self._batch_size)
-        return split_into_batches(texts, most, _BATCH_CHARACTERS)
+        return split_into_batches(texts, most)
 
 
-def split_into_batches(texts: Sequence[str], most: int, characters: int | None) -> list[list[str]]:
-    """Return texts in parts of at most so many of them, and of so many characters where more than one."""
+def split_into_batches(texts: Sequence[str], most: int) -> list[list[str]]:
+    """Return texts in parts of at most so many of them, and of 200,000 characters where more than one."""
     parts: list[list[str]] = []
     room = 0
     for text in texts:
-        if not parts or len(parts[-1]) >= most or (characters is not None and len(text) > room):
+        if not parts or len(parts[-1]) >= most or len(text) > room:
             parts.append([])
-            room = characters or 0
+            room = _BATCH_CHARACTERS
         parts[-1].append(text)
         room -= len(text)
     return parts
