@@ -35,7 +35,7 @@ class Database:
     Attributes:
         leases: what this process asks for, so that others wait for it.
         in_flight: what calls of this process may cost at worst, by corpus and run.
-        reserving: held while room for such a call is looked for.
+        reserving: held, by corpus and run, while room for such a call is looked for.
 
     Raises:
         CacheFileError: it cannot be opened, is no such database, or is of another format.
@@ -53,9 +53,10 @@ class Database:
             self.backend = SqliteBackend(Path(self.place))
         self.leases = Leases(self)
         self.in_flight: defaultdict[tuple[str, str], list[ModelUse]] = defaultdict(list)
-        self.reserving = asyncio.Lock()
+        self.reserving: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._writer = ThreadPoolExecutor(1, "cache-writer")
         self._under_way: deque[Future[object]] = deque()
+        self._waiting = threading.Lock()
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
@@ -114,8 +115,10 @@ class Database:
             raise
 
     def _wait_for_writes(self) -> None:
-        writes = [self._under_way.popleft() for _ in range(len(self._under_way))]
-        wait(writes)
+        # Held, so that whoever comes meanwhile waits for them too.
+        with self._waiting:
+            writes = [self._under_way.popleft() for _ in range(len(self._under_way))]
+            wait(writes)
         for write in writes:
             write.result()
 

@@ -134,7 +134,7 @@ class UsageAccount:
             return
         pause = _SOON
         while True:
-            async with self._database.reserving:
+            async with self._database.reserving[self._run]:
                 calls = list(self._in_flight)
                 # A call that is settled meanwhile counts as in flight: it may be missing from what is read.
                 spent = await self._database.ask(self._spent)
