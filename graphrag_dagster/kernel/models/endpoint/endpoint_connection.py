@@ -189,7 +189,7 @@ class Connection:
             return found
         finally:
             tries.seconds += time.monotonic() - begun
-        return self._error_mapping.parse(content, what)
+        return self._error_mapping.parse(self._address.without_key(content), what)
 
     async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
         if failure.wait is not None:
