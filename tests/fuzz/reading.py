@@ -77,7 +77,7 @@ def _check(contents: CorpusContents, home: Path) -> None:
 def _cut(contents: CorpusContents, strategy: str) -> pl.DataFrame:
     documents = contents.documents.filter(pl.col("characters") < _MOST_CUT)
     units = cut_text_units(documents, strategy=strategy, size=_SIZE, overlap=_OVERLAP, encoding="cl100k_base")
-    assert check_units(documents, units, _SIZE, _OVERLAP) == []
+    assert check_units(documents, units) == []
     return units
 
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
+from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
 from graphrag_dagster.kernel.tables.core_tables import DOCUMENT_METADATA, DOCUMENT_PERIODS
 from graphrag_dagster.kernel.text.periods import NamedPeriod, Period, month_first_in, only_period, periods_in
 
@@ -145,7 +146,6 @@ _DATES = frozenset(
 _YEARS = frozenset({"year", "fy"})
 #: Keys of messages, whose values may be seconds or milliseconds since 1970.
 _STAMPS = frozenset({"timestamp", "ts", "epoch", "sent", "posted"})
-_EPOCH = re.compile(r"(?P<seconds>1\d{9})(?:\d{3})?(?:\.\d+)?")
 _PARTS = frozenset({"month", "quarter", "week", "season", "half"})
 #: Dates of other things than the document.
 _OTHERS = frozenset(
@@ -241,15 +241,11 @@ def _date_values(metadata: str) -> Iterator[str]:
         words = {word.casefold() for word in _WORD.findall(key)}
         is_date = words & (_DATES | _YEARS | _STAMPS) and not words & _OTHERS
         if is_date and len(text := str(value)) <= LONGEST_VALUE:
-            stamp = _EPOCH.fullmatch(text)
-            dates.append((words, _day_of(int(stamp["seconds"])) if stamp else text))
+            stamp = iso_date(text, key)
+            dates.append((words, stamp[:10] if stamp else text))
     year = next((text for words, text in dates if words & _YEARS), None)
     for words, text in dates:
         yield f"{text} {year}" if year and words & _PARTS and not words & _YEARS else text
-
-
-def _day_of(seconds: int) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
 
 
 def _month_first_by_key(told: list[_DocumentRow]) -> dict[str, bool]:

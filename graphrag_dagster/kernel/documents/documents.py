@@ -248,15 +248,17 @@ def _join_notes(notes: Sequence[str]) -> str | None:
 
 def _names_by_folder(
     found: Sequence[FoundFile], reader: ReaderProcess, limits: FileLimits
-) -> dict[PurePosixPath, dict[str, str]]:
+) -> dict[PurePosixPath, Mapping[str, str]]:
     """Names of users by their ids, as the export of a chat keeps them beside its messages."""
-    names = {}
+    names: dict[PurePosixPath, Mapping[str, str]] = {}
     for file in found:
         path = PurePosixPath(file.path)
         if path.name == _NAMES_FILE and not file.problem and file.bytes <= _LONGEST_NAMES_FILE:
             data, _ = _read_bytes(file, _LONGEST_NAMES_FILE)
-            names[path.parent] = reader.names(data or b"", limits)
-    return {folder: found for folder, found in names.items() if found}
+            contents = reader.read("json", data or b"", SourceFile(file.path, limits=limits))
+            if isinstance(contents, FileContents) and contents.names:
+                names[path.parent] = contents.names
+    return names
 
 
 def _read_bytes(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:

@@ -1,8 +1,7 @@
 """Finds the reader of a file and reads it, or gives the reason why the file was declined."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
@@ -66,12 +65,13 @@ class FileDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """The documents of a file that have text; ``notes`` and ``remarks`` as in its reading."""
+    """The documents of a file that have text; ``notes``, ``remarks`` and ``names`` as in its reading."""
 
     documents: tuple[FileDocument, ...]
     encoding: str | None
     notes: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +114,11 @@ def read_file(kind: str, data: bytes, source: SourceFile) -> FileContents | Decl
         )
 
 
-def user_names(data: bytes) -> dict[str, str]:
-    """Return id → name of the users of a chat's export; empty where the file is none of that kind."""
-    from graphrag_dagster.kernel.documents.readers.data.chat_exports import slack_names
-
-    try:
-        return slack_names(json.loads(data))
-    # Whatever is wrong with it is told where it is read as a file.
-    except (ValueError, RecursionError, MemoryError):
-        return {}
-
-
 def _contents(reading: Reading, source: SourceFile) -> FileContents:
     kept = tuple(_document(record) for record in reading.records if record.text.strip())
     if sum(len(document.text) for document in kept) > source.limits.max_characters:
         raise UnreadableError(source.limits.over_limit_reason("max_characters", "characters of text"))
-    return FileContents(kept, reading.encoding, reading.notes, reading.remarks)
+    return FileContents(kept, reading.encoding, reading.notes, reading.remarks, reading.names)
 
 
 def _document(record: FileRecord) -> FileDocument:

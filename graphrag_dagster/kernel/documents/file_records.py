@@ -59,12 +59,14 @@ class Reading:
 
     ``notes`` say what of the file is in no record, with what and how many: the file counts as read in part.
     ``remarks`` say what was odd though nothing is lost by it, such as running headers that were left out.
+    ``names``: of people, by the ids that the messages beside the file have for them.
     """
 
     records: tuple[FileRecord, ...]
     encoding: str | None = None
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 Reader = Callable[[bytes, SourceFile], Reading]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.common.file_limits import FileLimits
-from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file, user_names
+from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file
 from graphrag_dagster.kernel.documents.file_records import SourceFile
 
 _START_SECONDS = 60.0
@@ -32,8 +32,6 @@ _PROGRAM = (
 #: What the process inherits of the environment; keys and passwords it does not need.
 _INHERITED = ("HOME", "LANG", "LC_", "LD_", "DYLD_", "PATH", "PYTHON", "TMPDIR", "TZ")
 _READY = "ready"
-#: Asks for the names of users in place of the documents of a file; the name of no format.
-_NAMES = "users.json"
 
 
 class ReaderProcess:
@@ -63,29 +61,16 @@ class ReaderProcess:
             answer = self._request(kind, data, source)
         if isinstance(answer, _Ended):
             return Declined("failed", _crash_reason(answer.code, source.limits))
-        if isinstance(answer, dict):
-            raise TypeError("names in place of a file")
         return answer
 
-    def names(self, data: bytes, limits: FileLimits) -> dict[str, str]:
-        """Return id → name of the users of a chat's export, from its ``users.json``; empty for another file.
-
-        Raises:
-            CorpusError: the process cannot be started.
-        """
-        answer = self._request(_NAMES, data, SourceFile(_NAMES, limits=limits))
-        return answer if isinstance(answer, dict) else {}
-
-    def _request(
-        self, kind: str, data: bytes, source: SourceFile
-    ) -> "FileContents | Declined | dict[str, str] | _Ended":
+    def _request(self, kind: str, data: bytes, source: SourceFile) -> "FileContents | Declined | _Ended":
         pipe = self._ensure_started()
         try:
             pipe.send((kind, data, source))
             if not pipe.poll(source.limits.max_seconds):
                 self.close()
                 return Declined("failed", source.limits.over_limit_reason("max_seconds", "seconds needed"))
-            answer: FileContents | Declined | dict[str, str] = pipe.recv()
+            answer: FileContents | Declined = pipe.recv()
         except (OSError, EOFError, pickle.UnpicklingError):
             return self._describe_exit()
         self._used = time.monotonic()
@@ -243,7 +228,7 @@ def serve(descriptor: int) -> None:
         while pipe.poll(_IDLE_SECONDS):
             kind, data, source = pipe.recv()
             _set_limits(source.limits)
-            answer = user_names(data) if kind == _NAMES else read_file(kind, data, source)
+            answer = read_file(kind, data, source)
             pipe.send(answer)
             if isinstance(answer, Declined) and answer.final:
                 return

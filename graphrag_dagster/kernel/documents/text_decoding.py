@@ -17,13 +17,10 @@ UNDECODED = "undecodable characters"
 
 _DETECTION_SAMPLE = 8_192
 _BEFORE = 80
-#: How likely cp1252 must be beside the likeliest, and the share of words that must be Western under it.
-_NEARLY, _ENOUGH = 0.7, 0.9
-#: How likely an encoding that few files have must be, alone and beside the likeliest of the usual ones.
-_SURE, _SURELY = 0.13, 1.4
-#: Below which confidence that many characters of words that are not Western are in no known encoding, and
-#: the same where many words are none.
-_NO_GUESS, _UNSURE, _FEWEST, _MOST_PARTS = 0.04, 0.2, 16, 20
+#: How likely cp1252 must be beside the likeliest where few words tell, and what share of all words few are.
+_NEARLY, _FEW = 0.7, 0.25
+#: The least likelihood of a guess, for at least as many characters of words that are not ASCII.
+_NO_GUESS, _FEWEST = 0.04, 16
 
 #: What text files were written in; of encodings that differ in rare signs, the one that decodes more.
 _CANDIDATES = (
@@ -32,19 +29,6 @@ _CANDIDATES = (
     *("cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic"),
     *("cp1253", "iso8859-7", "cp1255", "iso8859-8", "cp1256", "iso8859-6", "cp874"),
     *("cp932", "euc-jp", "gb18030", "big5", "cp949"),
-)
-#: The non-ASCII letters of Western languages.
-_ALPHABETS = (
-    frozenset("éèàêçâîôûùëïœæüÿ"),
-    frozenset("äöüßéà"),
-    frozenset("áéíóúñüºª"),
-    frozenset("áâãàçéêíóôõúüºª"),
-    frozenset("àèéìíòóùúîºª"),
-    frozenset("åäöéüæøàóôò"),
-    frozenset("áéíóúýþæöð"),
-    frozenset("àèéíïòóúüç·"),
-    frozenset("éëïóöüáèê"),
-    frozenset("áéíóúàèìòùâêîôûŵŷ"),
 )
 #: Latin letters, and the East Asian characters, which stand beside them without a space.
 _LATIN_NEIGHBOURS = "\x00-\u024f\u1e00-\u1eff\u2e80-\uffff"
@@ -60,26 +44,25 @@ _NO_WORD = re.compile(
 def detect(data: bytes) -> str | None:
     """Return the Python name of the likeliest encoding of bytes that are not UTF-8; None if none is known."""
     sample = _sample(data)
-    guesses = _guesses(sample, _CANDIDATES)
-    found = [name for name in guesses if not _TWO_SCRIPTS.search(sample.decode(name, "replace"))]
-    best = next(iter(found), FALLBACK)
-    words = [word for word in sample.decode(FALLBACK, "replace").split() if not word.isascii()]
-    strange = [word for word in words if not _is_western(word)]
-    # One word tells nothing but that it may be Western.
-    likely = len(words) == 1 or guesses.get(FALLBACK, 0.0) >= _NEARLY * guesses.get(best, 0.0)
-    if likely and len(strange) <= (1 - _ENOUGH) * len(words):
-        return FALLBACK
-    rare, confidence = next(iter(_guesses(sample).items()), (best, 0.0))
-    if confidence >= max(_SURE, _SURELY * guesses.get(best, 0.0)):
-        return rare
-    unsure = guesses.get(best, 0.0) < (_UNSURE if _is_noise(sample.decode(best, "replace")) else _NO_GUESS)
-    return _detect_in_parts(sample) if unsure and sum(map(len, strange)) >= _FEWEST else best
+    words = sample.decode(FALLBACK, "replace").split()
+    telling = [word for word in words if not word.isascii()]
+    # Half a character at the end, or a byte that does not belong there, hides the encoding of the rest.
+    for part in (sample, sample[:-1], sample.partition(b"\n")[0]):
+        guesses = _guesses(part, _CANDIDATES)
+        best = next(
+            (name for name in guesses if not _TWO_SCRIPTS.search(part.decode(name, "replace"))), FALLBACK
+        )
+        # A few words say little but that they may be Western.
+        western = guesses.get(FALLBACK, 0.0) >= _NEARLY * guesses.get(best, 0.0)
+        if western and len(telling) in range(1, max(2, int(_FEW * len(words)))) and not _has_no_word(telling):
+            return FALLBACK
+        if guesses.get(best, 0.0) >= _NO_GUESS:
+            return best
+    return None if sum(map(len, telling)) >= _FEWEST else FALLBACK
 
 
-def _is_noise(text: str) -> bool:
-    words = [word for word in text.split() if not word.isascii()]
-    # Without blanks there is nothing to count.
-    return len(words) > 2 and sum(bool(_NO_WORD.search(word)) for word in words) * 3 > len(words)
+def _has_no_word(words: Sequence[str]) -> bool:
+    return any(map(_NO_WORD.search, words))
 
 
 def _guesses(sample: bytes, encodings: Sequence[str] | None = None) -> dict[str, float]:
@@ -87,17 +70,6 @@ def _guesses(sample: bytes, encodings: Sequence[str] | None = None) -> dict[str,
 
     found = chardet.detect_all(sample, ignore_threshold=True, compat_names=False, include_encodings=encodings)
     return {one["encoding"]: one["confidence"] for one in found if one["encoding"]}
-
-
-def _detect_in_parts(sample: bytes) -> str | None:
-    """One byte that does not belong there, or half a character at the end, hides the encoding of the rest."""
-    parts = [sample[:-1], sample[:-2], *sample.splitlines()[:_MOST_PARTS]]
-    best: dict[str, float] = {}
-    for part in parts:
-        for name, confidence in _guesses(part, _CANDIDATES).items():
-            best[name] = max(best.get(name, 0.0), confidence)
-    likely = [name for name in best if best[name] >= _SURE and not _is_noise(sample.decode(name, "replace"))]
-    return max(likely, key=lambda name: best[name], default=None)
 
 
 def _sample(data: bytes) -> bytes:
@@ -112,11 +84,6 @@ def _sample(data: bytes) -> bytes:
             break
     # Cut at a line end where there is one, so as not to halve a character of several bytes.
     return sample[: sample.rfind(b"\n", 0, _DETECTION_SAMPLE) + 1 or _DETECTION_SAMPLE]
-
-
-def _is_western(word: str) -> bool:
-    letters = {char for char in word.lower() if char.isalpha() and not char.isascii()}
-    return not _NO_WORD.search(word) and any(letters <= alphabet for alphabet in _ALPHABETS)
 
 
 # UTF-32 first: the mark of UTF-16 (little endian) is the beginning of its own.
@@ -161,24 +128,10 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\x00\x01\x08\x1a\x1c\x1d\
 #: Share of control characters above which bytes are taken to be no text at all.
 _BINARY_SHARE = 0.02
 _CHARACTER_SETS = (
-    "big5",
-    "cp",
-    "euc",
-    "gb",
-    "hz",
-    "iso",
-    "johab",
-    "koi8",
-    "mac",
-    "shift",
-    "tis",
-    "utf-7",
-    "utf-8",
-)
+    "big5", "cp", "euc", "gb", "hz", "iso", "johab", "koi8", "mac", "shift", "tis", "utf-7", "utf-8",
+)  # fmt: skip
 #: A character struck over by the next one, as printers of old made bold and underlined letters.
 _STRUCK_OVER = re.compile("[^\n\b]\b")
-#: Bytes that are not UTF-8, beside each word that is, up to which a text is UTF-8.
-_MANY = 4
 #: Encodings that shift between scripts, all in ASCII.
 _SHIFTS = re.compile(rb"\x1b[$(]|~\{|\+[A-Za-z0-9+/]{2,}")
 _SHIFTING = ("utf-7", "hz", "iso2022")
@@ -226,7 +179,7 @@ def _not_utf8(data: bytes, declared: str | None) -> Decoded:
     lenient = data.decode("utf-8", "replace")
     broken = lenient.count(REPLACEMENT)
     valid = len(lenient) - len(lenient.encode("ascii", "ignore")) - broken
-    if valid >= broken or _MANY * _count_utf8_words(data) >= broken:
+    if valid >= broken:
         return _with_note(lenient, "utf-8", broken)
     if declared and _fits_encoding(data, declared):
         return _decode_leniently(data, declared, codecs.lookup(declared).name)
@@ -238,19 +191,6 @@ def _not_utf8(data: bytes, declared: str | None) -> Decoded:
             "not text in a known encoding; save it as UTF-8, or give it the extension it should have"
         )
     return _decode_leniently(data, encoding, encoding)
-
-
-def _count_utf8_words(data: bytes) -> int:
-    """Words of a part that are foreign words in UTF-8, and none in cp1252."""
-    count = 0
-    for word in _sample(data).split():
-        try:
-            text = word.decode()
-        except UnicodeDecodeError:
-            continue
-        odd = text.isascii() or _NO_WORD.search(text) or _TWO_SCRIPTS.search(text)
-        count += not odd and not _is_western(word.decode(FALLBACK, "replace"))
-    return count
 
 
 def _fits_encoding(data: bytes, encoding: str) -> bool:

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.tables.core_tables import TEXT_CHUNKS
 from graphrag_dagster.kernel.text.blocks import Block, places_to_cut, read_blocks
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
-from graphrag_dagster.kernel.text.tokenization import Tokenizer, Window, get_tokenizer, window_count
+from graphrag_dagster.kernel.text.tokenization import Tokenizer, Window, get_tokenizer
 
 #: First and one past the last sentence of a unit.
 Range = tuple[int, int]
@@ -25,11 +25,7 @@ def pack_sentences(texts: Sequence[str], size: int, overlap: int, tokenizer: Tok
     A sentence takes the white space after it, the first also that before it. A unit begins with those last
     sentences of the unit before that have together at most ``overlap`` tokens and leave room for a new one.
     A sentence of more than ``size`` tokens is cut by token windows and shares nothing with its neighbours.
-
-    Raises:
-        SettingsError: not 0 ≤ overlap < size.
     """
-    _check_overlap(size, overlap)
     ends = [found.tolist() for found in tokenizer.boundaries_of_many(texts)]
     edges = [_sentence_edges(text) for text in texts]
     return _packed(texts, edges, ends, size, overlap, tokenizer)
@@ -41,11 +37,7 @@ def pack_blocks(texts: Sequence[str], size: int, overlap: int, tokenizer: Tokeni
     A heading stays with what stands below it, and a line that ends in a colon with what it introduces. A
     unit that is half full ends before a heading. A block of more than ``size`` tokens is cut between
     sentences. Overlap: as for :func:`pack_sentences`, of blocks.
-
-    Raises:
-        SettingsError: not 0 ≤ overlap < size.
     """
-    _check_overlap(size, overlap)
     ends = [found.tolist() for found in tokenizer.boundaries_of_many(texts)]
     edges, headings = [], []
     for text, own in zip(texts, ends, strict=True):
@@ -66,13 +58,6 @@ def _block_edges(text: str, blocks: Sequence[Block], ends: Sequence[int], size: 
             )
             yield from inner
     yield len(text)
-
-
-def _check_overlap(size: int, overlap: int) -> None:
-    if not 0 <= overlap < size:
-        raise SettingsError(
-            f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
-        )
 
 
 def _packed(
@@ -196,8 +181,6 @@ def _pack_windows(
     return windows
 
 
-__all__ = ["STRATEGIES", "check_texts", "check_units", "cut_text_units"]
-
 STRATEGIES = ("tokens", "sentences", "structure", "characters", "none")
 
 
@@ -228,6 +211,10 @@ def cut_text_units(
     """
     if strategy not in STRATEGIES:
         raise SettingsError(f"text_units.strategy is {strategy!r}; use one of {', '.join(STRATEGIES)}")
+    if strategy != "none" and not 0 <= overlap < size:
+        raise SettingsError(
+            f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
+        )
     tokenizer = get_tokenizer(encoding)
     ordered = documents.select("human_readable_id", "document_id", "text").sort("human_readable_id")
     ids, texts = ordered["document_id"].to_list(), ordered["text"].to_list()
@@ -280,8 +267,6 @@ def _rows(
 _BLANKS = re.compile(r"\s+")
 _JOINER = "\u200d"
 
-#: Start and end in characters.
-
 
 def character_windows(text: str, size: int, overlap: int) -> list[Range]:
     """Return windows of at most ``size`` characters that cover a text; of an empty text none.
@@ -290,14 +275,7 @@ def character_windows(text: str, size: int, overlap: int) -> list[Range]:
     sentence end, the last white space; else, and inside a word alone, at its limit, but not between a
     character and its accents. The next begins with the first word of the last ``overlap`` characters of it,
     or ``overlap`` characters before its end where no word begins there.
-
-    Raises:
-        SettingsError: not 0 ≤ overlap < size.
     """
-    if not 0 <= overlap < size:
-        raise SettingsError(
-            f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
-        )
     kinds = _boundaries(text)
     words = kinds[-1]
     windows: list[Range] = []
@@ -350,21 +328,16 @@ def _is_joined(text: str, place: int) -> bool:
 _KEYS = ("document_id", "position")
 
 
-def check_units(documents: pl.DataFrame, units: pl.DataFrame, size: int, overlap: int) -> list[str]:
+def check_units(documents: pl.DataFrame, units: pl.DataFrame) -> list[str]:
     """Return what is wrong with the units of these documents, an empty list if nothing is.
 
     Checked: every document with text has units and every unit a document; positions count from 0; the units
     of a document begin and end with it, move forward and leave no character out; each text is what stands
-    between its offsets; for token windows the count rule of the tokenizer holds and no window has more
-    than ``size`` tokens; no window of characters has more of these, or shares more than ``overlap`` of them.
+    between its offsets.
     """
     whole = documents.select("document_id", pl.col("text").alias("whole"))
     ordered = units.sort(_KEYS)
-    problems = [*_unmatched_documents(whole, ordered), *_wrong_texts(whole, ordered), *_gaps(whole, ordered)]
-    windows = ordered.filter(pl.col("strategy") == "tokens")
-    if windows.height:
-        problems += _wrong_windows(whole, windows, size, overlap)
-    return problems + _wrong_ranges(ordered.filter(pl.col("strategy") == "characters"), size, overlap)
+    return [*_unmatched_documents(whole, ordered), *_wrong_texts(whole, ordered), *_gaps(whole, ordered)]
 
 
 def check_texts(documents: pl.DataFrame, units: pl.DataFrame) -> list[str]:
@@ -422,32 +395,5 @@ def _gaps(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
         *_problem_lines(
             ends.filter(pl.col("end_char") != pl.col("whole").str.len_chars()).sort("document_id"),
             "documents whose units do not end where they end",
-        ),
-    ]
-
-
-def _wrong_windows(whole: pl.DataFrame, windows: pl.DataFrame, size: int, overlap: int) -> list[str]:
-    tokenizer = get_tokenizer(windows["encoding"][0])
-    counts = windows.group_by("document_id").len().join(whole, on="document_id").sort("document_id")
-    wanted = [window_count(tokens, size, overlap) for tokens in tokenizer.counts(counts["whole"].to_list())]
-    return [
-        *_problem_lines(
-            counts.filter(pl.col("len") != pl.Series(wanted, dtype=pl.Int64)),
-            f"documents whose number of windows is not that of size {size} and overlap {overlap}",
-        ),
-        *_problem_lines(windows.filter(pl.col("tokens") > size), f"windows of more than {size} tokens"),
-    ]
-
-
-def _wrong_ranges(windows: pl.DataFrame, size: int, overlap: int) -> list[str]:
-    shared = pl.col("end_char").shift(1).over("document_id") - pl.col("start_char")
-    return [
-        *_problem_lines(
-            windows.filter(pl.col("end_char") - pl.col("start_char") > size),
-            f"windows of more than {size} characters",
-        ),
-        *_problem_lines(
-            windows.filter(shared > overlap),
-            f"windows that share more than {overlap} characters with the one before",
         ),
     ]

@@ -263,7 +263,7 @@ def test_names_of_users_are_read_where_they_can_harm_nothing(
     (tmp_path / "b" / "users.json").write_text(json.dumps([{"id": "U1", "profile": {"real_name": "Ann"}}]))
     said = [{"type": "message", "ts": "1614873600.0", "user": "U1", "text": "It sank at noon."}]
     (tmp_path / "b" / "2021-03-04.json").write_text(json.dumps(said))
-    monkeypatch.setattr("graphrag_dagster.kernel.documents.readers.data.chat_exports._is_users", parse)
+    monkeypatch.setattr("graphrag_dagster.kernel.documents.readers.data.chat_exports._is_user", parse)
     contents = read_corpus(tmp_path)
     assert contents.documents["text"].to_list() == ["2021-03-04\n\nAnn (16:00): It sank at noon."]
     assert contents.files.filter(path="users.json")["status"].to_list() == ["failed"]
@@ -291,7 +291,7 @@ def test_slack_with_the_names_of_its_export(tmp_path: Path) -> None:
     ]
     told = dict(contents.files.select("path", "reason").iter_rows())
     assert told["export/general/2023-01-04.json"] == "left out: attachments (1)"
-    assert "names of users" in told["export/users.json"]
+    assert "names of 2 users" in told["export/users.json"]
     assert [str(day) for day in periods_of(contents.documents)["period_start"]] == ["2023-01-04"]
 
 

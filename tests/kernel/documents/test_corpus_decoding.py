@@ -38,7 +38,6 @@ def test_unicode_and_fallback(mark: bytes, encoding: str, shown: str) -> None:
         ("cp1252", "Le café de l’hôtel était fermé."),
         ("cp1252", "The quay at Møre was closed in 2019 after a long storm."),
         ("cp1252", "It cost £500 and 3½ days; 20°C. § 5 applies © 2019."),
-        ("cp1252", "Mr Muñoz met Zoë Brontë and Søren at the Café Müller; François paid €50."),
         ("cp1252", "Die Größe der Straße überrascht. Öffentliche Gebäude."),
         ("cp1252", "¿Dónde está la niña? El año pasado comió piñas."),
         ("cp1250", "Zażółć gęślą jaźń. Łódź jest pięknym miastem."),
@@ -114,11 +113,11 @@ def test_damaged_utf8_stays_utf8() -> None:
     ("data", "text", "replaced"),
     [
         (
-            "Café at the quay.\n".encode() + b"\xff and \xfe, caf\xe9 closed",
-            "Café at the quay.\n\ufffd and \ufffd, caf\ufffd closed",
+            "Café Größe at the quay.\n".encode() + b"\xff and \xfe, caf\xe9 closed",
+            "Café Größe at the quay.\n\ufffd and \ufffd, caf\ufffd closed",
             3,
         ),
-        (f"{'All was quiet. ' * 50}Dvořák slept.".encode() + b" Then \x81\x8d\x8f.", None, 3),
+        (f"{'All was quiet. ' * 50}Dvořák, Brontë slept.".encode() + b" Then \x81\x8d\x8f.", None, 3),
         ("İlker ışık".encode()[:-1] + "ş".encode()[:1] + " ığdır".encode(), "İlker ışı\ufffd ığdır", 1),
         (("港口城市位于海边，非常美丽。" * 5).encode("gb18030")[:-1], None, 1),
         (("港の町は海の近くにあります。\n" * 9).encode("euc_jp") + b"\xff\n", None, 1),
@@ -142,12 +141,9 @@ def test_a_few_bad_bytes_spoil_nothing_else_and_are_counted(
         ("utf_7", "Die Größe der Straße – “so”."),
         ("hz", "港口城市位于海边"),
         ("iso2022_kr", "항구 도시는 바다"),
-        ("cp737", "Η πόλη βρίσκεται στην ακτή της θάλασσας."),
-        ("cp855", "Никто не знал, куда делись ключи от склада."),
-        ("cp500", "The quay at the harbour was closed in 2019 after a long storm."),
     ],
 )
-def test_rare_encodings(encoding: str, text: str) -> None:
+def test_encodings_that_shift_between_scripts(encoding: str, text: str) -> None:
     assert decode(f"{text}\n".encode(encoding) * 3).text == f"{text}\n" * 3
 
 

@@ -3,6 +3,7 @@
 import email.message
 import email.policy
 import json
+import time
 from collections.abc import Callable
 
 import pytest
@@ -91,15 +92,26 @@ def test_the_parts_of_mail(
 
 
 def test_headers_as_old_programs_write_them() -> None:
-    data = b"Subject: =?ISO-8859-1?Q?Gr=F6=DFe?= =?utf-8?b?w7xiZXI=?=\nFrom: Jos\xc3\xa9 <j@x.org>\nDate: soon\nContent-Type: text/plain; charset=nonsense\n\nText \xe9.\n"
+    data = b"Subject: =?ISO-8859-1?Q?Gr=F6=DFe?= =?utf-8?b?w7xiZXI=?=\nFrom: Jos\xc3\xa9 <j@x.org>\nDate: soon\nContent-Type: text/plain; charset=nonsense\n\nThe caf\xe9 was shut.\n"
     record = only(data, "a.eml")
     assert (record.title, record.metadata["from"], record.date) == ("Größeüber", "José <j@x.org>", "soon")
-    assert record.text == "Text é.\n"
+    assert record.text == "The café was shut.\n"
 
 
-def test_flowed_lines_are_joined() -> None:
-    data = b"Content-Type: text/plain; format=flowed\n\nA long \nline.\n> Quoted \n> too.\n-- \nHanna\n"
-    assert only(data, "a.eml").text == "A long line.\n> Quoted too.\n-- \nHanna\n"
+@pytest.mark.parametrize(
+    "value", ["(" * 20_000, '"' * 20_000, "a@b.c, " * 5_000, "=?utf-8?q?" * 5_000, "@" * 20_000]
+)
+def test_hostile_headers_end_and_take_no_words_of_the_text(value: str) -> None:
+    begin = time.process_time()
+    record = only(f"From: {value}\nTo: {value}\nSubject: {value}\nDate: {value}\n\nIt leaks.\n", "a.eml")
+    assert record.text == "It leaks.\n"
+    assert time.process_time() - begin < 8
+
+
+def test_names_of_people_are_read_with_their_addresses() -> None:
+    record = only('From: "Weill, Tom" <t@x.org>\nTo: a@b.c, =?utf-8?b?w4RkYQ==?= <d@e.f>\n\nYes.\n', "a.eml")
+    assert record.metadata["from"] == "Weill, Tom <t@x.org>"
+    assert record.metadata["to"] == ["a@b.c", "Äda <d@e.f>"]
 
 
 def test_what_is_no_mail_is_told() -> None:
@@ -230,14 +242,14 @@ def test_notebook() -> None:
         "Raw words.",
     ]
     assert (record.title, record.metadata) == ("The roof", {"language": "python", "authors": ["Ada Fell"]})
-    assert reading.notes == ("left out: pictures (2), tracebacks of errors (1)",)
+    assert reading.notes == ("left out: pictures and widgets (2), tracebacks of errors (1)",)
 
 
 def test_older_notebooks_and_no_notebooks() -> None:
     old = {"worksheets": [{"cells": [{"cell_type": "heading", "level": 2, "source": "Roof"}, {"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": ["one"]}, {"png": "iVBOR", "output_type": "display_data"}]}]}]}  # fmt: skip
     reading = read(json.dumps(old), "a.ipynb")
     assert reading.records[0].text == "## Roof\n\n```\n1\n```\n\none"
-    assert reading.notes == ("left out: pictures (1)",)
+    assert reading.notes == ("left out: pictures and widgets (1)",)
     for content in ("{", "[]", '{"cells": 1}', "[" * 50_000):
         with pytest.raises(UnreadableError, match="notebook"):
             read(content, "a.ipynb")

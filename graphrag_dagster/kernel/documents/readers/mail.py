@@ -3,12 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from email.errors import HeaderParseError
-from email.header import decode_header
+from email.headerregistry import Address
 from email.message import Message
 from email.parser import BytesParser
-from email.policy import compat32
-from email.utils import getaddresses, parsedate_to_datetime
+from email.policy import compat32, default
+from email.utils import parsedate_to_datetime
 
 from graphrag_dagster.kernel.documents.file_records import (
     FileRecord,
@@ -17,7 +16,6 @@ from graphrag_dagster.kernel.documents.file_records import (
     SourceFile,
     UnreadableError,
     clean,
-    lines_of,
     note_of_counts,
     one_line,
 )
@@ -179,30 +177,8 @@ def _text(message: Message, kind: str, left: Counter[str]) -> str:
     except RefusedError:
         left["texts in no known encoding"] += 1
         return ""
-    text = decoded.text
-    if decoded.replaced:
-        left[UNDECODED] += decoded.replaced
-    if kind == "text/html":
-        return to_text(parse(text))[0]
-    if str(message.get_param("format") or "").casefold() == "flowed":
-        return _reflow(text)
-    return text
-
-
-def _reflow(text: str) -> str:
-    """Lines that end in a blank go on in the next one of the same depth of quotation."""
-    lines: list[list[str]] = []
-    open_depth = None
-    for line in lines_of(text):
-        bare = line.lstrip(">")
-        depth = len(line) - len(bare)
-        bare = bare.removeprefix(" ")
-        if open_depth == depth and bare != "-- ":
-            lines[-1].append(bare)
-        else:
-            lines.append([">" * depth + (" " if depth else "") + bare])
-        open_depth = depth if bare.endswith(" ") and bare != "-- " else None
-    return "\n".join("".join(parts) for parts in lines)
+    left[UNDECODED] += decoded.replaced
+    return to_text(parse(decoded.text)).text if kind == "text/html" else decoded.text
 
 
 def _is_attached(message: Message) -> bool:
@@ -223,57 +199,45 @@ def _attachment_names(message: Message) -> list[str]:
 
 def _file_name(message: Message) -> str | None:
     try:
-        return one_line(_decode_header(str(message.get_filename() or "")[:_LONGEST_HEADER]))
+        return _parsed("subject", str(message.get_filename() or ""))[0]
     except (LookupError, ValueError, TypeError):
         return None
 
 
-def _decode_header(header: str) -> str:
-    """A header with its encoded words as what they mean."""
-    try:
-        parts = decode_header(header)
-    except (HeaderParseError, ValueError):
-        return header
-    found = []
-    for part, charset in parts:
-        if isinstance(part, str):
-            found.append(part)
-            continue
-        try:
-            found.append(part.decode(charset or "utf-8"))
-        except (LookupError, ValueError):
-            found.append(part.decode("utf-8") if _is_utf8(part) else part.decode("cp1252", "replace"))
-    return "".join(found)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _raw(message: Message, name: str) -> str:
-    value = next((str(value) for key, value in message.raw_items() if key.casefold() == name), "")[
-        :_LONGEST_HEADER
-    ]
+def _parsed(name: str, value: str) -> tuple[str | None, list[str]]:
+    """The words of a header and its addresses, or those of it as it is written where it is none."""
     # Bytes that are not ASCII stand there as lone surrogates.
-    data = value.encode("utf-8", "surrogateescape")
-    return data.decode("utf-8") if _is_utf8(data) else data.decode("cp1252", "replace")
+    data = value[:_LONGEST_HEADER].encode("utf-8", "surrogateescape")
+    try:
+        written = data.decode("utf-8")
+    except UnicodeDecodeError:
+        written = data.decode("cp1252", "replace")
+    try:
+        header = default.header_factory(name, " ".join(written.split()))
+        return one_line(str(header)), [_person(one) for one in getattr(header, "addresses", ())]
+    # The library raises anything at all on what it does not expect.
+    except Exception:
+        return one_line(written), [written]
+
+
+def _person(address: Address) -> str:
+    named = address.display_name
+    return f"{named} <{address.addr_spec}>" if named and address.username else named or address.addr_spec
+
+
+def _header(message: Message, name: str) -> tuple[str | None, list[str]]:
+    return _parsed(
+        name, next((str(value) for key, value in message.raw_items() if key.casefold() == name), "")
+    )
 
 
 def _words(message: Message, name: str) -> str | None:
-    return one_line(_decode_header(_raw(message, name)))
+    return _header(message, name)[0]
 
 
 def _addresses(message: Message, name: str) -> list[str] | str | None:
-    found = []
-    for person, address in getaddresses([_raw(message, name)])[:_MOST_ADDRESSES]:
-        named = one_line(_decode_header(person))
-        found.append(f"{named} <{address}>" if named and address else named or address)
-    told = [one_line(one) or "" for one in found if one]
-    return (told[0] if told else None) if name == "from" else told or None
+    found = list(filter(None, map(one_line, _header(message, name)[1][:_MOST_ADDRESSES])))
+    return (found[0] if found else None) if name == "from" else found or None
 
 
 def _date(message: Message) -> str | None:

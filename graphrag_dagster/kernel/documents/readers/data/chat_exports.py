@@ -30,9 +30,9 @@ def read_export(content: object, decoded: Decoded, source: SourceFile) -> Readin
 
     ``content`` is the file's JSON. Messages without words and attachments are counted in a note.
     """
-    if _is_users(content):
-        told = "names of users, which the messages beside it are read with"
-        return Reading((), decoded.encoding, (*decoded.notes, told))
+    if users := _user_names(content):
+        told = f"the names of {len(users):,} users, which the messages beside it are read with"
+        return Reading((), decoded.encoding, (*decoded.notes, told), names=users)
     found = _chat(content, source)
     if found is None:
         return None
@@ -124,24 +124,20 @@ def _slack_text(text: str, names: Mapping[str, str]) -> str:
     return html.unescape(_SLACK_LINK.sub(shown, text))
 
 
-def _is_users(content: object) -> bool:
-    return isinstance(content, list) and bool(content) and all(map(_is_user, content))
+def _user_names(content: object) -> dict[str, str]:
+    """Id → name of the users of an export, from its ``users.json``; empty for another file."""
+    if not isinstance(content, list) or not all(map(_is_user, content)):
+        return {}
+    named = ((user["id"], _name_in(user["profile"]) or _name_in(user)) for user in content)
+    return {str(user): name for user, name in named if name}
 
 
 def _is_user(item: object) -> bool:
-    return isinstance(item, Mapping) and "profile" in item and bool(_USER_ID.match(str(item.get("id"))))
-
-
-def slack_names(content: object) -> dict[str, str]:
-    """Return id → name of the users of an export, from its ``users.json``; empty for another file."""
-    if not isinstance(content, list) or not _is_users(content):
-        return {}
-    found = {}
-    for user in content:
-        profile = user["profile"] if isinstance(user["profile"], Mapping) else {}
-        if name := _name_in({**user, **{key: value for key, value in profile.items() if value}}):
-            found[str(user["id"])] = name
-    return found
+    return (
+        isinstance(item, Mapping)
+        and isinstance(item.get("profile"), Mapping)
+        and bool(_USER_ID.match(str(item.get("id"))))
+    )
 
 
 def in_current_branch(row: Mapping[str, object], left: Counter[str]) -> Mapping[str, object]:

@@ -16,8 +16,6 @@ from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 EXTRA_FIELDS = "extra_fields"
 
 _DELIMITERS = ",;\t|"
-#: What is tried only where a column is known by its name.
-_RARE = "\x01\x1f^~:"
 #: Stands for "no delimiter" where a file has one column: a character that texts do not contain.
 _NONE = "\x00"
 _SNIFFED_ROWS = 50
@@ -30,7 +28,7 @@ _RULE = re.compile(r"[-+=|\s_]*[-=]{2,}[-+=|\s_]*\Z")
 _LINE_ENDS = re.compile(r"\n{2,}+")
 #: Lines that are left out and say nothing that the table does not say.
 _WITHOUT_WORDS = ("with the names of the columns again", "of dashes")
-_SHOWN, _LONGEST_SHOWN = 3, 40
+_LONGEST_SHOWN = 40
 
 
 def read_csv(data: bytes, source: SourceFile) -> Reading:
@@ -56,7 +54,6 @@ class _Form:
 
     delimiter: str
     quoted: bool = True
-    escape: str | None = None
     header: int = 0
 
 
@@ -66,13 +63,11 @@ def _read(data: bytes, source: SourceFile, usual: str) -> Reading:
         return Reading((), decoded.encoding, decoded.notes)
     csv.field_size_limit(_FIELD_LIMIT)
     text, named = _without_separator(decoded.text)
-    problem = ""
     form = _form(text, source.columns, named, usual)
-    for attempt in (form, *_quoting_candidates(text, form)):
-        try:
-            return _table(decoded, text, attempt, source)
-        except csv.Error as error:
-            problem = str(error) if _NONE not in str(error) else "words after a closing quotation mark"
+    try:
+        return _table(decoded, text, form, source)
+    except csv.Error as error:
+        problem = str(error) if _NONE not in str(error) else "words after a closing quotation mark"
     return _table(decoded, text, _lenient_form(text, form, usual), source, problem=problem)
 
 
@@ -85,12 +80,6 @@ def _without_separator(text: str) -> tuple[str, str | None]:
     # A comma may stand for itself, or after the sign because the line was written as a row.
     sign = found["sign"] or line.strip().strip('"')[-1:]
     return rest, {"\\t": "\t", "tab": "\t", "TAB": "\t", "=": None}.get(sign, sign)
-
-
-def _quoting_candidates(text: str, form: _Form) -> Iterator[_Form]:
-    """Other ways in which quotation marks may be meant where the usual one does not fit."""
-    if '\\"' in text[:_SNIFFED_CHARACTERS]:
-        yield _Form(form.delimiter, escape="\\", header=form.header)
 
 
 def _lenient_form(text: str, form: _Form, usual: str) -> _Form:
@@ -117,8 +106,6 @@ def _parse_rows(text: str, form: _Form, *, strict: bool) -> Iterator[list[str]]:
             delimiter=form.delimiter,
             strict=strict,
             quoting=csv.QUOTE_MINIMAL if form.quoted else csv.QUOTE_NONE,
-            escapechar=form.escape,
-            doublequote=form.escape is None,
         ),
     )
 
@@ -161,14 +148,9 @@ def _table(
 
 
 def _format_notes(where: str, lines: Sequence[str]) -> str:
-    were = "was" if len(lines) == 1 else "were"
-    return f"{plural(len(lines), 'line')} {where} {were} left out: {_display_row(lines)}"
-
-
-def _display_row(lines: Sequence[str]) -> str:
-    shown = (line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}…" for line in lines[:_SHOWN])
-    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
-    return ", ".join(map(repr, shown)) + more
+    were, first = "was" if len(lines) == 1 else "were", lines[0]
+    shown = first if len(first) <= _LONGEST_SHOWN else f"{first[:_LONGEST_SHOWN]}…"
+    return f"{plural(len(lines), 'line')} {where} {were} left out, e.g. {shown!r}"
 
 
 def _words(row: Sequence[str]) -> str:
@@ -178,8 +160,7 @@ def _words(row: Sequence[str]) -> str:
 def _form(text: str, names: ColumnNames | None, named: str | None, usual: str) -> _Form:
     """The delimiter under which columns are known by their names, else the one that fits the rows."""
     sample = _LINE_ENDS.sub("\n", text[:_SNIFFED_CHARACTERS])
-    others = (sign for sign in _DELIMITERS + _RARE if sign not in usual and sign in sample)
-    tried = [named] if named else [*usual, *others]
+    tried = [named] if named else dict.fromkeys(usual + _DELIMITERS)
     best, most = None, (0, 0)
     for sign in tried:
         rows = _first_rows(sample, sign)
@@ -189,7 +170,7 @@ def _form(text: str, names: ColumnNames | None, named: str | None, usual: str) -
         known = sum(_roles(rows[header], names).values())
         # One column of commas is known by its name under every delimiter.
         fits = (known, len(rows[header]) > 1)
-        if fits > most and (known > 1 or sign not in _RARE):
+        if fits > most:
             best, most = _Form(sign if len(rows[header]) > 1 else _NONE, header=header), fits
     if best:
         return best
@@ -211,22 +192,12 @@ def _find_known_header(rows: Sequence[Sequence[str]], names: ColumnNames | None)
     """The place of the row that names a column for the text, or None.
 
     The first row may be that by any name that is known; one further down must name another column, too, or
-    the one that was set, or stand below lines that are unlike it.
+    the one that was set: cells of a table may be words that also name columns.
     """
     for place, row in enumerate(rows[:_MOST_BEFORE]):
         roles = _roles(row, names)
-        if not roles["text"]:
-            continue
-        filled = _count_filled(row)
-        alone = len(row) == 1 and folded_name(row[0]) == TEXT[0]
-        other = (before for before in rows[:place] if not before[0].lstrip().startswith("#"))
-        unlike = len(row) > 1 and all(
-            len(before) != len(row) or _count_filled(before) < filled for before in other
-        )
-        if place == 0 or sum(roles.values()) > 1 or unlike or alone or (names and names.text):
+        if roles["text"] and (place == 0 or sum(roles.values()) > 1 or (names and names.text)):
             return place
-        # Cells of a table may be words that also name columns.
-        return None
     return None
 
 

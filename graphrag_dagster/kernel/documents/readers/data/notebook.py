@@ -23,6 +23,8 @@ from graphrag_dagster.kernel.documents.text_decoding import decode
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _FENCE = re.compile(r"`{3,}")
 _PICTURE = re.compile(r"!\[([^\]\n]{0,300})\]\((?:attachment:[^)\n]{0,300}|data:image/[^)]{0,5000000})\)")
+#: Forms of an output of which the words beside it, if any, say only what it is.
+_DRAWN = re.compile(r"image/|png|jpeg|svg|video/|audio/|widget|plotly|vega|/javascript\Z")
 #: Forms of an output that are words, the best first.
 _OUTPUTS = ("text/markdown", "text/plain", "text/latex", "text/html", "application/json")
 
@@ -108,7 +110,7 @@ def _parts(cell: Any, language: str, left: Counter[str]) -> Iterator[str]:
     else:
         text, pictures = _PICTURE.subn(r"\1", text)
         if pictures:
-            left["pictures"] += pictures
+            left["pictures and widgets"] += pictures
         yield text
 
 
@@ -128,18 +130,9 @@ def _output(output: Any, left: Counter[str]) -> str:
         if isinstance(data, Mapping)
         else {f"text/{'plain' if key == 'text' else key}": output[key] for key in output}
     )
-    for what in data:
-        if any(name in str(what) for name in ("image/", "png", "jpeg", "svg", "video/", "audio/")):
-            left["pictures"] += 1
-            return ""
-        if (
-            "widget" in str(what)
-            or "plotly" in str(what)
-            or "vega" in str(what)
-            or str(what).endswith("/javascript")
-        ):
-            left["widgets and drawings"] += 1
-            return ""
+    if any(_DRAWN.search(str(what)) for what in data):
+        left["pictures and widgets"] += 1
+        return ""
     for form in _OUTPUTS:
         if form in data:
             said = _join_text(data[form])
@@ -160,10 +153,6 @@ def _terminal_text(text: str) -> str:
 def _join_text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
-    return (
-        value
-        if isinstance(value, str)
-        else json.dumps(json_value(value), ensure_ascii=False)
-        if value
-        else ""
-    )
+    if isinstance(value, str):
+        return value
+    return json.dumps(json_value(value), ensure_ascii=False) if value else ""

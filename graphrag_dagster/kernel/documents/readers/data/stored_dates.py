@@ -1,8 +1,7 @@
-"""Dates as programs store them: counts of seconds or days, and the formats of databases and mail."""
+"""Dates as programs store them: counts of seconds or days, and the formats of ISO 8601 and mail."""
 
 import datetime
 import re
-from collections.abc import Mapping
 
 _UTC = datetime.UTC
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=_UTC)
@@ -14,28 +13,11 @@ _FIRST_SECOND, _LAST_SECOND = 10**8, 4_102_444_800
 _UNITS = (1, 10**3, 10**6, 10**9)
 _FIRST_DAY, _LAST_DAY = 20_000, 73_050
 _NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,12})?(?:[eE]\+?\d{1,2})?")
-_FIGURES = re.compile(
-    r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?"
-)
-_DOT_NET = re.compile(r"\\?/Date\((-?\d{1,16})(?:[+-]\d{4})?\)\\?/")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_OF_DATES = frozenset(
-    {
-        *(
-            "date",
-            "dates",
-            "datetime",
-            "timestamp",
-            "ts",
-            "utc",
-            "created",
-            "updated",
-            "modified",
-            "published",
-        ),
-        *("posted", "sent", "received", "edited", "epoch", "published", "pubdate", "createdat", "updatedat"),
-    }
-)
+_OF_DATES = frozenset({
+    "date", "dates", "datetime", "timestamp", "ts", "utc", "created", "updated", "modified", "published",
+    "posted", "sent", "received", "edited", "epoch", "pubdate", "createdat", "updatedat", "at",
+})  # fmt: skip
 _LONGEST = 100
 
 
@@ -46,37 +28,23 @@ def holds_dates(name: str) -> bool:
     (True, True, False)
     """
     words = [word.casefold() for word in _WORD.findall(name[:_LONGEST])]
-    return bool(words) and (
-        words[-1] in _OF_DATES or words[-1] == "at" or words[-2:] in (["create", "time"], ["update", "time"])
-    )
+    return bool(words) and (words[-1] in _OF_DATES or words[-2:] in (["create", "time"], ["update", "time"]))
 
 
 def iso_date(value: object, column: str) -> str | None:
     """Return a stored date as ISO 8601 writes it, in UTC; None for what is none or is readable as it is.
 
-    Known are seconds since 1970, also in thousandths, millionths or billionths, from 1973 to 2100; days since
-    1899, as spreadsheets count them, in columns called a date; ``/Date(…)/``; figures such as 20210304101500;
-    and seconds in an object, as Firestore has them.
+    Known are seconds since 1970, also in thousandths, millionths or billionths, from 1973 to 2100, and in
+    columns called a date days since 1899, as spreadsheets count them.
 
     >>> iso_date(1614852000, "created_at"), iso_date("44259", "date"), iso_date("1999", "date")
     ('2021-03-04T10:00:00Z', '2021-03-04', None)
     """
     if isinstance(value, datetime.datetime | datetime.date):
         return value.isoformat()
-    if isinstance(value, Mapping):
-        seconds = value.get("seconds", value.get("_seconds"))
-        return iso_date(seconds, column) if isinstance(seconds, int | str) else None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     text = str(value).strip() if not isinstance(value, str) or len(value) <= _LONGEST else ""
-    if found := _DOT_NET.fullmatch(text):
-        return _format_moment(_EPOCH + datetime.timedelta(milliseconds=int(found[1])))
-    if _FIGURES.fullmatch(text):
-        form = "%Y%m%d%H%M%S" if len(text) == 14 else "%Y%m%d%H%M"
-        try:
-            return datetime.datetime.strptime(text, form).isoformat()
-        except ValueError:
-            return None
     if not _NUMBER.fullmatch(text):
         return None
     moment = _parse_epoch(float(text))
@@ -86,6 +54,14 @@ def iso_date(value: object, column: str) -> str | None:
     if _FIRST_DAY <= days <= _LAST_DAY and "date" in {word.casefold() for word in _WORD.findall(column)}:
         return (_SHEET_EPOCH + datetime.timedelta(days=int(days))).isoformat()
     return None
+
+
+def iso_of_milliseconds(count: int) -> str | None:
+    """Return as ISO 8601 writes it what is that many thousandths of a second after 1970 began, in UTC."""
+    try:
+        return _format_moment(_EPOCH + datetime.timedelta(milliseconds=count))
+    except OverflowError:
+        return None
 
 
 def moment_of(value: object) -> datetime.datetime | None:

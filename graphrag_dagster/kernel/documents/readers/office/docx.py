@@ -7,28 +7,26 @@ from xml.etree.ElementTree import Element
 from graphrag_dagster.kernel.documents.file_records import (
     FileRecord,
     Reading,
-    RefusedError,
     SourceFile,
     UnreadableError,
     clean,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.readers.office.docx_styles import Styles
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     OfficeText,
     Package,
-    Related,
     choose_alternative,
     drawing_line,
     equation,
+    first_heading,
+    holding,
+    number_in,
     row,
     texts,
 )
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import child as child_of
-from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
-_MOST_EMBEDDED = 3
 #: Said of a text, or struck out of it.
 _NOT_SHOWN = frozenset(
     {
@@ -48,23 +46,8 @@ _SIGNS = {"w:tab": " ", "w:ptab": " ", "w:cr": "\n", "w:br": "\n", "w:noBreakHyp
 _PAGE_FIELDS = frozenset({"PAGE", "NUMPAGES", "SECTIONPAGES"})
 #: Fields that show nothing of their own.
 _MUTE_FIELDS = _PAGE_FIELDS | {"XE", "TC", "TA", "RD", "SET", "ASK", "PRIVATE", "ADVANCE"}
+_HEX = re.compile(r"[0-9A-Fa-f]{1,4}")
 _NO_WORDS = re.compile(r"^\W*(?:page|seite|p|pp|s)?\W*(?:of|von|de|sur|/)?\W*$", re.IGNORECASE)
-_GREEK = dict(
-    zip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
-        "αβχδεφγηιϕκλμνοπθρστυϖωξψζΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True)
-)  # fmt: skip
-#: Signs of the fonts Wingdings and Symbol that stand for words, by their place in the font.
-_PICTURED = {
-    0xFE: "☑",
-    0xFD: "☒",
-    0xA8: "☐",
-    0x6F: "☐",
-    0x71: "☐",
-    0xFC: "✓",
-    0xFB: "✗",
-    0xE0: "→",
-    0xDF: "←",
-}
 
 
 def read_docx(data: bytes, source: SourceFile) -> Reading:
@@ -78,25 +61,18 @@ def read_docx(data: bytes, source: SourceFile) -> Reading:
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise UnreadableError("an old .doc file or protected by a password; save it as .docx without one")
     package = Package(data, source, "Word document")
-    word = _Word(package, source)
+    word = _Word(package)
     text = word.text()
     properties = word.properties()
-    title = properties.pop("title", None) or _heading(text)
+    title = properties.pop("title", None) or first_heading(text)
     return Reading((FileRecord(text, title=title, metadata=properties),), None, *word.told())
-
-
-def _heading(text: str) -> str | None:
-    first = re.search(r"^#{1,6} (.+)$", text, re.MULTILINE)
-    return one_line(first[1]) if first else None
 
 
 class _Word(OfficeText):
     """A document on its way to text."""
 
-    def __init__(self, package: Package, source: SourceFile, depth: int = 0) -> None:
+    def __init__(self, package: Package) -> None:
         super().__init__(package)
-        self._source = source
-        self._depth = depth
         self._main = self.main("word/document.xml")
         self._related = package.related(self._main)
         self._part_related = self._related
@@ -105,11 +81,11 @@ class _Word(OfficeText):
         self.missing.clear()
         self._fields: list[str] = []
         self._asides: list[str] = []
-        self._in_head = False
 
     def text(self) -> str:
         """Return the whole text."""
         root = self.package.xml(self._main)
+        self.count_equations(root)
         blocks = [*self._blocks(root), *self._headers_and_footers("\n".join(texts(root, "w:t")))]
         blocks += self._numbered_notes("footnotes", "w:footnote")
         blocks += self._numbered_notes("endnotes", "w:endnote")
@@ -129,7 +105,7 @@ class _Word(OfficeText):
             elif tag == "w:tbl":
                 yield from self._table(child)
             elif tag == "w:altChunk":
-                yield from self._embedded(child)
+                self.missing["embedded document"] += 1
             elif tag == "mc:AlternateContent":
                 yield from self._blocks(choose_alternative(child))
             elif tag in ("m:oMath", "m:oMathPara"):
@@ -170,7 +146,7 @@ class _Word(OfficeText):
             elif tag == "w:sym":
                 parts.append(self._symbol(child))
             elif tag == "w:fldChar":
-                self._field(child, parts)
+                self._field(child)
             elif tag == "w:instrText" and self._fields:
                 self._fields[-1] += child.text or ""
             elif tag in ("w:footnoteReference", "w:endnoteReference"):
@@ -185,17 +161,18 @@ class _Word(OfficeText):
         if tag == "mc:AlternateContent":
             self._inline(choose_alternative(child), parts)
         elif tag in ("m:oMath", "m:oMathPara"):
-            parts.append(f" {equation(child)} " if tag == "m:oMathPara" else equation(child))
+            parts.append(equation(child))
         elif tag in ("w:drawing", "w:pict", "w:object"):
             self._drawing(child)
         elif tag == "w:ruby":
-            parts.append(f"{''.join(texts_of(child, 'w:rubyBase'))}({''.join(texts_of(child, 'w:rt'))})")
+            parts.append("".join(text for base in child.iter("w:rubyBase") for text in texts(base, "w:t")))
+            parts += [f"({text})" for reading in child.iter("w:rt") for text in texts(reading, "w:t")]
         elif tag == "w:fldSimple":
             self._fields.append(child.get("w:instr", ""))
             self._inline(child, parts)
             self._fields.pop()
         elif tag in ("w:p", "w:tbl", "w:altChunk"):
-            self._set_aside(_wrap(child))
+            self._set_aside(holding(child))
         elif (
             tag == "w:r"
             and (vanished := child_of(child, "w:rPr", "w:vanish")) is not None
@@ -209,41 +186,24 @@ class _Word(OfficeText):
         """Whether what stands here is the number of a page."""
         return any(_name_of(field) in _PAGE_FIELDS for field in self._fields)
 
-    def _field(self, mark: Element, parts: list[str]) -> None:
+    def _field(self, mark: Element) -> None:
         kind = mark.get("w:fldCharType")
         if kind == "begin":
             self._fields.append("")
-            box = child_of(mark, "w:ffData", "w:checkBox")
-            if box is not None:
-                states = [one for one in box if one.tag in ("w:checked", "w:default")]
-                ticked = bool(states) and states[-1].get("w:val", "1") not in ("0", "false")
-                parts.append("☒" if ticked else "☐")
-                self._fields[-1] = "SET"
         elif kind == "separate" and self._fields:
             self._fields[-1] += "\x00"
         elif kind == "end" and self._fields:
             instruction = self._fields.pop()
             name = _name_of(instruction)
             if "\x00" not in instruction and name and name not in _MUTE_FIELDS:
-                if name == "MACROBUTTON":
-                    parts.append(" ".join(instruction.split()[2:]))
-                else:
-                    self.missing[f"field {name[:20]} without a result"] += 1
+                self.missing[f"field {name[:20]} without a result"] += 1
 
     def _symbol(self, symbol: Element) -> str:
-        font = symbol.get("w:font", "")
-        try:
-            code = int(symbol.get("w:char", ""), 16)
-        except ValueError:
-            return ""
-        if not 0xF000 <= code <= 0xF0FF:
-            return chr(code) if code < 0x110000 else ""
-        place = code - 0xF000
-        if font.casefold() == "symbol" and chr(place) in _GREEK:
-            return _GREEK[chr(place)]
-        if place in _PICTURED and font.casefold().startswith("wingdings"):
-            return _PICTURED[place]
-        self.missing[f"sign of the font {font[:30] or 'that is not named'}"] += 1
+        code = int(symbol.get("w:char", ""), 16) if _HEX.fullmatch(symbol.get("w:char", "")) else 0
+        # From here on fonts have signs of their own.
+        if 0 < code < 0xF000:
+            return chr(code)
+        self.missing[f"sign of the font {symbol.get('w:font', 'that is not named')[:30]}"] += 1
         return ""
 
     def _drawing(self, drawing: Element) -> None:
@@ -274,8 +234,6 @@ class _Word(OfficeText):
                 self._asides += filter(None, [one_line(child.get("string"))])
             elif tag == "o:OLEObject":
                 self.missing[f"embedded object {child.get('ProgID', 'of an unknown kind')[:40]}"] += 1
-            elif tag == "contentPart":
-                self.missing["drawing in ink"] += 1
             elif tag not in _NOT_SHOWN:
                 self._add_drawing(child)
 
@@ -289,31 +247,6 @@ class _Word(OfficeText):
             rows.append(row(cells))
         if any(one.strip("| ") for one in rows):
             yield "\n".join(rows)
-
-    def _embedded(self, named: Element) -> Iterator[str]:
-        part = self._related.get(named.get("r:id", ""))
-        if part is None or part.external or part.target not in self.package:
-            self.missing["embedded document"] += 1
-            return
-        extension = part.target.rpartition(".")[2].lower()
-        try:
-            yield from self._text_of(part, extension)
-        except (UnreadableError, RefusedError):
-            self.missing[f"embedded document .{extension[:10]}"] += 1
-
-    def _text_of(self, part: Related, extension: str) -> list[str]:
-        data = self.package.read(part.target)
-        if extension in ("docx", "docm", "dotx") and self._depth < _MOST_EMBEDDED:
-            inner = _Word(Package(data, self._source, "Word document"), self._source, self._depth + 1)
-            text = inner.text()
-            self.missing += inner.missing
-            return [text]
-        if extension not in ("html", "htm", "xhtml", "txt"):
-            raise UnreadableError("a document of another kind")
-        decoded = decode(data)
-        self.missing[UNDECODED] += decoded.replaced
-        text = decoded.text.strip() if extension == "txt" else to_text(parse(decoded.text)).text
-        return list(filter(None, [text]))
 
     def _headers_and_footers(self, body: str) -> Iterator[str]:
         """Text of headers and footers, once, except page numbers and what the text itself says."""
@@ -367,22 +300,9 @@ def _name_of(instruction: str) -> str:
     return words[0].upper() if words else ""
 
 
-def texts_of(element: Element, name: str) -> Iterator[str]:
-    """Yield the texts of the runs below the elements of a name."""
-    for found in element.iter(name):
-        yield from texts(found, "w:t")
-
-
 def _columns(told: Element | None, otherwise: int) -> int:
     """How many columns something takes, at most 50."""
-    width = told.get("w:val", "") if told is not None else ""
-    return min(int(width), 50) if width.isdecimal() and len(width) < 5 else otherwise
-
-
-def _wrap(child: Element) -> Element:
-    holder = Element("holder")
-    holder.append(child)
-    return holder
+    return number_in(told.get("w:val"), 50, otherwise) if told is not None else otherwise
 
 
 def _below(element: Element, name: str) -> Iterator[Element]:

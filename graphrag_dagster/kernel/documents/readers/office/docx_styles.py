@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element
 
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import child, children
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import child, children, number_in
 
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)
 _MOST_LEVELS = 9
@@ -56,9 +56,10 @@ class Styles:
                 return int(named[1])
         outlines = [own, *(child(found, "w:pPr") for found in self._parents(style))]
         for one in outlines:
-            outline = _value(one, "w:outlineLvl")
-            if outline is not None and outline.isdecimal():
-                return int(outline) + 1 if len(outline) == 1 and int(outline) < _MOST_LEVELS else 0
+            level = number_in(_value(one, "w:outlineLvl"), _MOST_LEVELS, -1)
+            if level >= 0:
+                # The last level is that of text.
+                return (level + 1) % (_MOST_LEVELS + 1)
         return 0
 
     def _item(self, own: Element | None, style: str | None) -> tuple[str, int] | None:
@@ -66,12 +67,9 @@ class Styles:
             numbered = child(one, "w:numPr")
             if numbered is None:
                 continue
-            number, level = _value(numbered, "w:numId"), _value(numbered, "w:ilvl") or "0"
-            if number in (None, "0") or number not in self._lists:
-                return None
-            return number or "", min(int(level), _MOST_LEVELS - 1) if level.isdecimal() and len(
-                level
-            ) < 3 else 0
+            number = _value(numbered, "w:numId") or "0"
+            level = number_in(_value(numbered, "w:ilvl"), _MOST_LEVELS - 1, 0)
+            return (number, level) if number in self._lists and number != "0" else None
         return None
 
     def _mark(self, number: str, level: int) -> str:
@@ -97,7 +95,6 @@ def _value(element: Element | None, name: str) -> str | None:
 
 def _formats(kind: Element) -> dict[int, str]:
     return {
-        int(level.get("w:ilvl", "0")): _value(level, "w:numFmt") or "decimal"
+        number_in(level.get("w:ilvl"), _MOST_LEVELS, 0): _value(level, "w:numFmt") or "decimal"
         for level in children(kind, "w:lvl")
-        if level.get("w:ilvl", "0").isdecimal() and len(level.get("w:ilvl", "0")) < 3
     }

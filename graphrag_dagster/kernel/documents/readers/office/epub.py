@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from xml.etree.ElementTree import Element
 
 from graphrag_dagster.kernel.documents.file_records import (
     FileRecord,
@@ -12,7 +11,6 @@ from graphrag_dagster.kernel.documents.file_records import (
     SourceFile,
     UnreadableError,
     note_of_counts,
-    one_line,
 )
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
@@ -22,6 +20,7 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
 from graphrag_dagster.kernel.documents.text_decoding import UNDECODED, decode
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_PROPERTIES = {"dc:title": "title", "dc:creator": "author", "dc:date": "date", "dc:publisher": "publisher"}
 _LOCKED = "META-INF/encryption.xml"
 
 
@@ -33,10 +32,9 @@ def read_epub(data: bytes, source: SourceFile) -> Reading:
     """
     package = Package(data, source, "book")
     missing: Counter[str] = Counter()
-    root = package.xml(_root(package))
-    folder = _root(package).rpartition("/")[0]
-    properties = _properties(root)
-    chapters = list(_chapters(package, root, folder, missing))
+    contents = _contents(package)
+    properties = package.properties(contents, _PROPERTIES)
+    chapters = list(_chapters(package, contents, missing))
     if not any(chapters) and _LOCKED in package:
         raise UnreadableError("protected against copying; only a book without protection can be read")
     text = "\n\n".join(filter(None, chapters))
@@ -45,7 +43,7 @@ def read_epub(data: bytes, source: SourceFile) -> Reading:
     return Reading((record,), None, note_of_counts("not in the text", missing))
 
 
-def _root(package: Package) -> str:
+def _contents(package: Package) -> str:
     if "META-INF/container.xml" in package:
         for element in package.xml("META-INF/container.xml").iter():
             if element.tag == "rootfile" and (path := element.get("full-path", "")) in package:
@@ -56,16 +54,8 @@ def _root(package: Package) -> str:
     return found
 
 
-def _properties(root: Element) -> dict[str, str]:
-    wanted = {"dc:title": "title", "dc:creator": "author", "dc:date": "date", "dc:publisher": "publisher"}
-    found: dict[str, str] = {}
-    for element in root.iter():
-        if element.tag in wanted and (value := one_line(element.text)):
-            found.setdefault(wanted[element.tag], value)
-    return found
-
-
-def _chapters(package: Package, root: Element, folder: str, missing: Counter[str]) -> Iterator[str]:
+def _chapters(package: Package, contents: str, missing: Counter[str]) -> Iterator[str]:
+    root, folder = package.xml(contents), contents.rpartition("/")[0]
     items = {one.get("id", ""): one for one in root.iter("item")}
     order = [items[key] for one in root.iter("itemref") if (key := one.get("idref", "")) in items]
     pages = order or [one for one in items.values() if one.get("media-type") in _PAGES]

@@ -13,7 +13,13 @@ from graphrag_dagster.kernel.documents.file_records import (
     note_of_counts,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, row
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
+    Package,
+    first_heading,
+    holding,
+    number_in,
+    row,
+)
 
 #: Not shown: deleted text, declarations, and what repeats what the text says.
 _NOT_SHOWN = frozenset(
@@ -49,10 +55,8 @@ def read_odt(data: bytes, source: SourceFile) -> Reading:
     body = next((one for one in root.iter("office:body")), root)
     text = clean("\n\n".join(filter(None, [*writing.blocks(body), *writing.notes])))
     properties = package.properties("meta.xml", _PROPERTIES)
-    title = properties.pop("title", None) or next(
-        (one_line(line.lstrip("# ")) for line in text.split("\n") if line.startswith("#")), None
-    )
-    record = FileRecord(text, title=title, date=None, metadata=properties)
+    title = properties.pop("title", None) or first_heading(text)
+    record = FileRecord(text, title=title, metadata=properties)
     return Reading(
         (record,),
         None,
@@ -83,8 +87,7 @@ class _OdtText:
         for one in element:
             tag = one.tag
             if tag == "text:h":
-                depth = one.get("text:outline-level", "1")
-                mark = "#" * (min(int(depth), 6) if depth.isdecimal() and 0 < len(depth) < 3 else 1)
+                mark = "#" * number_in(one.get("text:outline-level"), 6, 1)
                 yield f"{mark} {' '.join(self._line(one).split())}"
             elif tag == "text:p":
                 yield self._line(one)
@@ -122,11 +125,13 @@ class _OdtText:
             cells: list[str] = []
             for cell in line:
                 if cell.tag in ("table:table-cell", "table:covered-table-cell"):
-                    cells += [" ".join(self.blocks(cell))] * _times(cell, "table:number-columns-repeated")
+                    cells += [" ".join(self.blocks(cell))] * number_in(
+                        cell.get("table:number-columns-repeated"), _MOST_REPEATED, 1
+                    )
             while cells and not cells[-1]:
                 cells.pop()
             if cells:
-                rows += [row(cells)] * _times(line, "table:number-rows-repeated")
+                rows += [row(cells)] * number_in(line.get("table:number-rows-repeated"), _MOST_REPEATED, 1)
         return "\n".join(rows)
 
     def _line(self, element: Element) -> str:
@@ -148,7 +153,7 @@ class _OdtText:
             elif one.tag.startswith(("draw:", "table:")):
                 self._look_at(one)
                 before, self._asides = self._asides, []
-                self._asides = [*before, *list(self.blocks(_holding(one)))]
+                self._asides = [*before, *list(self.blocks(holding(one)))]
             elif one.tag == "text:ruby":
                 base, said = (
                     next((self._line(x) for x in one if x.tag == name), "")
@@ -178,14 +183,3 @@ def _rows(table: Element) -> Iterator[Element]:
             yield one
         elif one.tag in ("table:table-header-rows", "table:table-rows", "table:table-row-group"):
             yield from _rows(one)
-
-
-def _times(element: Element, name: str) -> int:
-    repeated = element.get(name, "1")
-    return min(int(repeated), _MOST_REPEATED) if repeated.isdecimal() and len(repeated) < 6 else 1
-
-
-def _holding(element: Element) -> Element:
-    holder = Element("holder")
-    holder.append(element)
-    return holder

@@ -1,5 +1,6 @@
 """PDF documents, by their text layer, with the paragraphs rebuilt from the printed lines."""
 
+import contextlib
 import ctypes
 import re
 from collections import Counter
@@ -388,19 +389,14 @@ def _string(read: Callable[..., int], *of: Any) -> str | None:
 
 def document_annotations(document: Any) -> Iterator[str]:
     """Yield notes of what is in the file and not read: attached files, a form of another kind."""
-    from pypdfium2 import raw
+    import pypdfium2
 
-    count = raw.FPDFDoc_GetAttachmentCount(document.raw)
-    if count > 0:
-        names = [name for n in range(min(count, _MOST_NAMED)) if (name := _attachment_name(document, n))]
+    if count := document.count_attachments():
+        names = []
+        for number in range(min(count, _MOST_NAMED)):
+            with contextlib.suppress(pypdfium2.PdfiumError):
+                names.append(one_line(document.get_attachment(number).get_name()) or "without a name")
         told = f" ({', '.join(names)}{', …' if count > len(names) else ''})" if names else ""
         yield f"not in the text: {count:,} attached {'file' if count == 1 else 'files'}{told}"
     if document.get_formtype() in _XFA:
         yield "not in the text: a form in XFA; print it to a PDF to have its fields read"
-
-
-def _attachment_name(document: Any, number: int) -> str | None:
-    from pypdfium2 import raw
-
-    attached = raw.FPDFDoc_GetAttachment(document.raw, number)
-    return _string(raw.FPDFAttachment_GetName, attached) if attached else None

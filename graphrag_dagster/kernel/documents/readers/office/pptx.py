@@ -1,6 +1,5 @@
 """Presentations (pptx)."""
 
-import re
 from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element
 
@@ -22,6 +21,7 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     drawing_line,
     drawing_paragraphs,
     equation,
+    number_in,
     row,
     texts,
 )
@@ -67,12 +67,9 @@ class _Show(OfficeText):
             for one in self.package.xml(main).iter("p:sldId")
             if (key := one.get("r:id", "")) in related
         ]
-        known = set(named)
-        # A slide that the presentation does not name is shown by some programs all the same.
-        loose = [name for name in self.package.names if _SLIDE.fullmatch(name) and name not in known]
         found = [name for name in dict.fromkeys(named) if name in self.package]
-        self.missing["slide that is missing"] += len(known) - len(found)
-        return found if found else sorted(loose, key=lambda name: int(re.sub(r"\D", "", name)[:9] or "0"))
+        self.missing["slide that is missing"] += len(set(named)) - len(found)
+        return found
 
     def of_slide(self, name: str) -> Iterator[str]:
         """Yield what a slide says."""
@@ -149,10 +146,6 @@ class _Show(OfficeText):
             self.unsaid["picture"] += 1
 
 
-_SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
-
-
 def _level(paragraph: Element) -> int:
     properties = child(paragraph, "a:pPr")
-    level = properties.get("lvl", "0") if properties is not None else "0"
-    return min(int(level), 8) if level.isdecimal() and len(level) < 3 else 0
+    return number_in(properties.get("lvl"), 8, 0) if properties is not None else 0

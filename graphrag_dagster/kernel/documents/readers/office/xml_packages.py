@@ -5,7 +5,7 @@ import posixpath
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 from urllib.parse import unquote
@@ -50,6 +50,7 @@ _OTHERS = {
 }
 
 
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _YEAR = re.compile(r"(?<=/)\d{4}/")
 
 
@@ -188,10 +189,16 @@ class OfficeText:
     def part(self, name: str) -> Element | None:
         """Return a part; None where it is damaged, which is counted."""
         try:
-            return self.package.xml(name)
+            root = self.package.xml(name)
         except UnreadableError:
             self.missing[f"damaged part {name.rpartition('/')[2]}"] += 1
             return None
+        self.count_equations(root)
+        return root
+
+    def count_equations(self, root: Element) -> None:
+        """Count the equations of a part, whose words are read without their form."""
+        self.unsaid["form of an equation"] += sum(1 for _ in root.iter("m:oMath"))
 
     def graphic(self, named: Element, related: Mapping[str, Related]) -> list[str]:
         """Return what the chart or diagram says that an element names."""
@@ -288,92 +295,32 @@ def children(element: Element, name: str) -> Iterator[Element]:
     return (one for one in element if one.tag == name)
 
 
+def first_heading(text: str) -> str | None:
+    """Return the words of the first heading of a text, or None."""
+    first = _HEADING.search(text)
+    return one_line(first[1]) if first else None
+
+
+def holding(element: Element) -> Element:
+    """Return an element that has that one as its only child."""
+    holder = Element("holder")
+    holder.append(element)
+    return holder
+
+
+def number_in(text: str | None, most: int, otherwise: int) -> int:
+    """Return the number that an attribute says, at most so much; ``otherwise`` where it says none."""
+    return min(int(text), most) if text and text.isdecimal() and len(text) < 6 else otherwise
+
+
 def row(cells: Iterable[str]) -> str:
     """Return a row of a table, each cell on one line."""
     return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
 
 
 def equation(element: Element) -> str:
-    """Return an equation of Office on one line: ``(a+b)/c``, ``x^2``, ``√(y)``, ``∑_(i=1)^n``."""
-    return " ".join(_math(element).split())
-
-
-def _math(element: Element) -> str:
-    if element.tag in ("m:t", "w:t"):
-        return element.text or ""
-    if element.tag.endswith("Pr"):
-        return ""
-    written = _FORMS.get(element.tag)
-    return written(element) if written else "".join(map(_math, element))
-
-
-def _math_of_child(element: Element, name: str) -> str:
-    found = child(element, f"m:{name}")
-    return _math(found).strip() if found is not None else ""
-
-
-def _in_parentheses(text: str) -> str:
-    return text if len(text) < 2 or text.isalnum() else f"({text})"
-
-
-def _property(element: Element, name: str, otherwise: str) -> str:
-    for found in element:
-        if found.tag.endswith("Pr"):
-            value = next((one for one in found if one.tag == f"m:{name}"), None)
-            return otherwise if value is None else value.get("m:val", "")
-    return otherwise
-
-
-def _with_scripts(element: Element, base: str) -> str:
-    sub, sup = (
-        _math_of_child(element, "sub") or _math_of_child(element, "lim"),
-        _math_of_child(element, "sup"),
-    )
-    return base + (f"_{_in_parentheses(sub)}" if sub else "") + (f"^{_in_parentheses(sup)}" if sup else "")
-
-
-def _fraction(element: Element) -> str:
-    return (
-        f"{_in_parentheses(_math_of_child(element, 'num'))}/{_in_parentheses(_math_of_child(element, 'den'))}"
-    )
-
-
-def _root(element: Element) -> str:
-    return f"{_math_of_child(element, 'deg')}√{_in_parentheses(_math_of_child(element, 'e'))}"
-
-
-def _sum(element: Element) -> str:
-    return f"{_with_scripts(element, _property(element, 'chr', '∫'))} {_math_of_child(element, 'e')}"
-
-
-def _in_delimiters(element: Element) -> str:
-    inner = [_math(one).strip() for one in children(element, "m:e")]
-    between = _property(element, "sepChr", "|")
-    return f"{_property(element, 'begChr', '(')}{between.join(inner)}{_property(element, 'endChr', ')')}"
-
-
-def _matrix(element: Element) -> str:
-    rows = (
-        ", ".join(_math(cell).strip() for cell in children(one, "m:e")) for one in children(element, "m:mr")
-    )
-    return f"[{'; '.join(rows)}]"
-
-
-_FORMS: dict[str, Callable[[Element], str]] = {
-    "m:f": _fraction,
-    "m:sSup": lambda one: _with_scripts(one, _math_of_child(one, "e")),
-    "m:sSub": lambda one: _with_scripts(one, _math_of_child(one, "e")),
-    "m:sSubSup": lambda one: _with_scripts(one, _math_of_child(one, "e")),
-    "m:sPre": lambda one: f"{_with_scripts(one, '')}{_math_of_child(one, 'e')}",
-    "m:limLow": lambda one: _with_scripts(one, _math_of_child(one, "e")),
-    "m:limUpp": lambda one: f"{_math_of_child(one, 'e')}^{_in_parentheses(_math_of_child(one, 'lim'))}",
-    "m:rad": _root,
-    "m:nary": _sum,
-    "m:d": _in_delimiters,
-    "m:func": lambda one: f"{_math_of_child(one, 'fName')} {_math_of_child(one, 'e')}",
-    "m:m": _matrix,
-    "m:eqArr": lambda one: "; ".join(_math(inner).strip() for inner in children(one, "m:e")),
-}
+    """Return the words and signs of an equation of Office in their order, without its form: ``a+b c``."""
+    return " ".join(" ".join(texts(element, "m:t", "w:t")).split())
 
 
 def chart(root: Element) -> list[str]:
