@@ -11,6 +11,7 @@ from episodes import episodes
 from measuring import DATA, Corpus
 
 from graphrag_dagster.kernel.graph.hierarchical_leiden import hierarchical_communities, levels
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.graph.undirected_graph import Network, network
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
@@ -56,9 +57,8 @@ class Graph:
         low, high = 1e-3, 1e3
         for _ in range(25):
             resolution = float(np.sqrt(low * high))
-            found = hierarchical_communities(
-                edges(self.relationships), profile="paper", max_cluster_size=10**9, resolution=resolution
-            )
+            options = LeidenOptions(max_cluster_size=10**9, resolution=resolution)
+            found = hierarchical_communities(edges(self.relationships), options, profile="paper")
             rows = found.members.filter(level=0)
             count = rows["community_id"].n_unique()
             if fewest <= count <= most:

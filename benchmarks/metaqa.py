@@ -31,7 +31,7 @@ from metaqa_runs import Variant, asked, run, scored
 from metaqa_tables import HITS, by_window, difference, means, ranking, told
 
 from graphrag_dagster.kernel.common.bootstrap_intervals import MeanInterval
-from graphrag_dagster.kernel.settings.corpus_settings import profiles
+from graphrag_dagster.kernel.settings.profiles import profiles
 from graphrag_dagster.systems.lego.search.instance_definitions import INSTANCES
 from graphrag_dagster.systems.lego.studies.answer_metrics import measure_label
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion

@@ -44,7 +44,7 @@ from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
 from graphrag_dagster.kernel.tasks.support_by_words import (
-    MEASURES,
+    WEIGHTS,
     JudgeByWords,
     StatementComparison,
     differences,
@@ -212,7 +212,7 @@ def fit(folder: Path) -> None:
     tuning = for_tuning(pairs)
     pairs = [pair for pair in pairs if pair.answer in tuning]
     beside = [StatementComparison(pair.claim, pair.passage, shared_static()) for pair in pairs]
-    measures = np.array([one.measures.values() for one in beside])
+    measures = np.array([one.measures for one in beside])
     positive, negative = TASKS["wholly"]
     kept = np.array([pair.stance in positive | negative for pair in pairs])
     label = np.array([pair.stance in positive for pair in pairs], dtype=float)[kept]
@@ -228,12 +228,12 @@ def fit(folder: Path) -> None:
         )
         return float(total), np.r_[error.sum(), scaled.T @ error + RIDGE * values[1:]]
 
-    bounds = [(None, None), *[(0, None)] * len(MEASURES)]
+    bounds = [(None, None), *[(0, None)] * len(WEIGHTS)]
     found = minimize(loss, np.zeros(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds).x
     weights = found[1:] / spread
     constant = found[0] - weights @ mean
     print(
-        {name: round(float(one), 2) for name, one in zip(MEASURES, weights, strict=True)}, round(constant, 2)
+        {name: round(float(one), 2) for name, one in zip(WEIGHTS, weights, strict=True)}, round(constant, 2)
     )
     score = 1 / (1 + np.exp(-constant - measures @ weights))
     worst = [found[0].at_most if (found := differences(one)) else "supported" for one in beside]

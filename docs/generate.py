@@ -18,8 +18,9 @@ from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
 from graphrag_dagster.dbt_like_sql.loader import load_models
 from graphrag_dagster.kernel.catalogue.registry import model_folders
 from graphrag_dagster.kernel.common.state_comparison import flatten
-from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
+from graphrag_dagster.kernel.settings.profiles import NEED_A_MODEL, profiles
 from graphrag_dagster.kernel.settings.section import NamedChoice
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.table_declaration import Table

@@ -10,7 +10,7 @@ from dagster import (
     AssetCheckSpec,
 )
 
-from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, rules, violations
+from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, rules, violations
 from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.resources.dagster_keys import CORPUS, asset_key
 
@@ -43,7 +43,14 @@ class AssetCheck:
     def spec(self) -> AssetCheckSpec:
         """Return the check's specification for Dagster."""
         descriptions = [rule.description for rule in rules() if rule.table in (self.table, *self.side_tables)]
-        return _spec(self.key, ". ".join([_DECLARED, *descriptions]), blocking=True)
+        return AssetCheckSpec(
+            NAME,
+            asset=self.key.asset_key,
+            description=". ".join([_DECLARED, *descriptions]),
+            blocking=True,
+            # Per corpus: otherwise one corpus's pass would hide another's failure.
+            partitions_def=CORPUS,
+        )
 
     def result(self, place: CheckedPlace) -> AssetCheckResult:
         """Run the check; violations of non-blocking rules alone are a warning.
@@ -77,41 +84,3 @@ class AssetCheck:
             if rule.table == table:
                 for problem in rule.problems(place):
                     yield Problem(f"{where}{problem}", rule.description, blocking=rule.blocking)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundsCheck:
-    """The check that a number of a table lies within bounds; nothing waits for it."""
-
-    rule: BoundsRule
-
-    @property
-    def key(self) -> AssetCheckKey:
-        """The check's key in Dagster."""
-        return AssetCheckKey(asset_key(self.rule.table), self.rule.name)
-
-    def spec(self) -> AssetCheckSpec:
-        """Return the check's specification for Dagster."""
-        return _spec(self.key, self.rule.description, blocking=False)
-
-    def result(self, place: CheckedPlace) -> AssetCheckResult:
-        """Measure the number; out of bounds it is a warning."""
-        passed, numbers = self.rule.measured(place)
-        return AssetCheckResult(
-            check_name=self.key.name,
-            asset_key=self.key.asset_key,
-            passed=passed,
-            severity=AssetCheckSeverity.WARN,
-            metadata=numbers,
-        )
-
-
-def _spec(key: AssetCheckKey, description: str, *, blocking: bool) -> AssetCheckSpec:
-    return AssetCheckSpec(
-        key.name,
-        asset=key.asset_key,
-        description=description,
-        blocking=blocking,
-        # Per corpus: otherwise one corpus's pass would hide another's failure.
-        partitions_def=CORPUS,
-    )

@@ -95,7 +95,7 @@ def asset_specs(step: Step, shown: Collection[AssetKey], *, previews: bool) -> I
             description=inspect.getdoc(step.run),
             metadata=code,
             kinds={"html"} if step.artifact.endswith("report") else {"duckdb"},
-            code_version=code_version(step.artifact.split("/")[0]),
+            code_version=code_version(step.parts[-1]),
             freshness_policy=None if step.requested else _FRESH,
             group_name=key.path[0],
             automation_condition=condition,

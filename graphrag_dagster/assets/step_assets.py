@@ -22,7 +22,7 @@ from dagster import (
     multi_asset,
 )
 
-from graphrag_dagster.assets.asset_checks import AssetCheck, BoundsCheck
+from graphrag_dagster.assets.asset_checks import AssetCheck
 from graphrag_dagster.assets.asset_specs import asset_specs
 from graphrag_dagster.assets.step_execution import OF_SYSTEMS, RESOURCES, check_step, execute_step, run_of
 from graphrag_dagster.assets.step_hooks import ESTIMATE_TAG, account, account_failed
@@ -31,7 +31,6 @@ from graphrag_dagster.kernel.catalogue.registry import load_target, requested_st
 from graphrag_dagster.kernel.catalogue.system import Job
 from graphrag_dagster.kernel.pipeline.step_declaration import Step
 from graphrag_dagster.kernel.pipeline.steps import RESULTS, STEPS
-from graphrag_dagster.kernel.pipeline.table_checks import bounds_rules
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.resources.dagster_keys import CORPUS, WITH_ALL_BELOW, asset_key, resource_key
 
@@ -47,7 +46,7 @@ def shown_steps(settings: Iterable[CorpusSettings], *, research: bool = False) -
     known = list(settings)
 
     def is_made(step: Step) -> bool:
-        return not step.parts or any(one.makes(part) for one in known for part in step.parts)
+        return any(one.makes(part) for one in known for part in step.parts)
 
     return [step for step in STEPS if (research if step.requested else is_made(step))]
 
@@ -92,11 +91,8 @@ def assets_of(
         before: steps without assets, run before it.
         previews: whether five rows of each table are recorded.
     """
-    checks: list[AssetCheck | BoundsCheck] = [
-        # The first asset's check also covers the step's other tables.
-        *(AssetCheck(table, step.side_tables if not n else ()) for n, table in enumerate(step.assets)),
-        *(BoundsCheck(rule) for rule in bounds_rules() if rule.table in step.assets),
-    ]
+    # The first asset's check also covers the step's other tables.
+    checks = [AssetCheck(table, step.side_tables if not n else ()) for n, table in enumerate(step.assets)]
 
     # Dagster takes no backfill policy for one run a partition. Named, it would tag the run with a range of
     # partitions instead, and the results of checks would lose theirs (1.13.27).
@@ -215,14 +211,8 @@ def _requested(job: Job) -> list[Step]:
     return [
         step
         for step in STEPS
-        if (step.requested and not requested.isdisjoint(_parts(step)))
-        or step.name in {*job.makes} - requested
+        if (step.requested and not requested.isdisjoint(step.parts)) or step.name in {*job.makes} - requested
     ]
-
-
-def _parts(step: Step) -> Sequence[str]:
-    """Return the catalogue stages whose tables or page a step makes."""
-    return step.parts if step.assets else [step.artifact.split("/")[0]]
 
 
 def _made_by(steps: Iterable[Step]) -> AssetSelection:

@@ -20,7 +20,7 @@ from dagster import (
     TableRecord,
 )
 
-from graphrag_dagster.assets.asset_checks import AssetCheck, BoundsCheck
+from graphrag_dagster.assets.asset_checks import AssetCheck
 from graphrag_dagster.assets.asset_specs import QUERIES, column_lineage
 from graphrag_dagster.assets.recorded_versions import code_of_tables
 from graphrag_dagster.assets.step_hooks import retry_of
@@ -91,7 +91,7 @@ def execute_step(
 
 
 def check_step(
-    step: Step, checks: Sequence[AssetCheck | BoundsCheck], context: AssetExecutionContext
+    step: Step, checks: Sequence[AssetCheck], context: AssetExecutionContext
 ) -> Iterator[AssetCheckResult]:
     """Run those checks of the tables of a step that are selected."""
     selected = [check for check in checks if check.key in context.selected_asset_check_keys]

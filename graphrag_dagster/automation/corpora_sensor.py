@@ -1,8 +1,8 @@
 """The sensor ``corpora``: indexes new and changed folders, and removes the partitions of deleted ones."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
 
 from dagster import (
     DagsterRunStatus,
@@ -32,7 +32,7 @@ GONE_TICKS = 3
 _ROOT = "/"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Seen:
     """State of a corpus folder at the last tick.
 
@@ -49,23 +49,6 @@ class Seen:
     content: str = ""
     requests: int = 0
     gone: int = 0
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether the folder differs from the last comparison."""
-        return self.cheap != self.settled
-
-    def at(self, cheap: str) -> "Seen":
-        """Return the state after a tick at which the folder exists."""
-        return replace(self, cheap=cheap, gone=0)
-
-    def looked_into(self, content: str, *, requested: bool) -> "Seen":
-        """Return the state after a content comparison."""
-        return replace(self, settled=self.cheap, content=content, requests=self.requests + requested)
-
-    def missed(self) -> "Seen":
-        """Return the state after a tick at which the folder is missing."""
-        return replace(self, gone=self.gone + 1)
 
 
 @dataclass(slots=True)
@@ -95,30 +78,6 @@ class FolderCursor:
         states = {name: astuple(seen) for name, seen in self.seen.items()}
         return json.dumps({_ROOT: self.root, **states}, separators=(",", ":"))
 
-    def observe(self, found: Mapping[str, str]) -> list[str]:
-        """Record the cheap fingerprints of a tick.
-
-        Returns:
-            the corpora that differ from the last comparison but not from the previous tick, so that nobody is
-                still copying into them.
-        """
-        settled = []
-        for name, cheap in found.items():
-            before = self.seen.get(name, Seen())
-            self.seen[name] = now = before.at(cheap)
-            if now.unsettled and before.cheap == cheap:
-                settled.append(name)
-        return settled
-
-    def missing(self, names: Iterable[str]) -> list[str]:
-        """Record which corpora have no folder at this tick; return those missing for long enough."""
-        gone = []
-        for name in names:
-            self.seen[name] = now = self.seen.get(name, Seen()).missed()
-            if now.gone >= GONE_TICKS:
-                gone.append(name)
-        return gone
-
 
 _UNDER_WAY = [
     DagsterRunStatus.QUEUED,
@@ -127,104 +86,6 @@ _UNDER_WAY = [
     DagsterRunStatus.STARTED,
     DagsterRunStatus.CANCELING,
 ]
-
-
-@dataclass(slots=True)
-class _Tick:
-    """One tick over all folders: the known state and the resulting requests."""
-
-    context: SensorEvaluationContext
-    store: CorpusStore
-    warehouse: Warehouse
-    memory: FolderCursor
-    known: set[str]
-    new: list[str] = field(default_factory=list)
-    requests: list[RunRequest] = field(default_factory=list)
-
-    def fingerprints(self) -> dict[str, str]:
-        """Return the cheap fingerprint of every folder; a folder that cannot be listed is logged and
-        skipped.
-        """
-        fingerprints = {}
-        for name in self.store.names():
-            try:
-                fingerprints[name] = cheap_fingerprint(self.store.folders(name))
-            except (GraphragError, OSError) as error:
-                self.context.log.warning("corpus %s cannot be looked at: %s", name, error)
-        return fingerprints
-
-    def look_into(self, name: str) -> None:
-        """Compare the content of a settled folder, and request its index if it has changed."""
-        if self._under_way(name):
-            # The run may have read the folder before or after the change: compare again when it has ended.
-            return
-        seen = self.memory.seen[name]
-        try:
-            content = content_fingerprint(self.store.folders(name))
-            changed = self._changed(name, content)
-        except (GraphragError, OSError) as error:
-            self.context.log.warning("corpus %s cannot be read: %s", name, error)
-            return
-        self.memory.seen[name] = after = seen.looked_into(content, requested=changed)
-        if name not in self.known:
-            self.new.append(name)
-        if changed:
-            key = f"corpus-{name}-{seen.cheap}-{after.requests}"
-            self.requests.append(RunRequest(run_key=key, partition_key=name))
-
-    def _changed(self, name: str, content: str) -> bool:
-        before = self.memory.seen[name].content
-        if name not in self.known:
-            return True
-        if before:
-            return before != content
-        return changed_since_published(self.store, self.warehouse, name)
-
-    def _under_way(self, name: str) -> bool:
-        if name not in self.known:
-            return False
-        active_runs = RunsFilter(tags={PARTITION_TAG: name}, statuses=_UNDER_WAY)
-        return bool(self.context.instance.get_runs(active_runs, limit=1))
-
-    def gone(self, present: Sequence[str]) -> list[str]:
-        """Return the corpora whose partition is to be removed, because their folder has been missing for long
-        enough.
-        """
-        if not self._is_mounted(present):
-            self.context.log.warning("no corpus is in %s: none is treated as removed", self.store.path)
-            return []
-        gone = self.memory.missing(sorted(self.known - set(present)))
-        for name in gone:
-            del self.memory.seen[name]
-            self.context.log.warning(
-                "the folder of corpus %s is gone: its partition is removed. What was made of it is kept; "
-                "'graphrag-dagster delete %s' erases it, and putting the folder back brings the corpus back",
-                name,
-                name,
-            )
-        for name in self.memory.seen.keys() - self.known - set(present):
-            del self.memory.seen[name]
-        return gone
-
-    def _is_mounted(self, present: Sequence[str]) -> bool:
-        """Whether the folder of corpora is there: an empty one may be where a disk was mounted."""
-        try:
-            status = self.store.path.stat()
-        except OSError:
-            return False
-        root = [status.st_dev, status.st_ino]
-        if present:
-            self.memory.root = root
-        return bool(present) or (self.memory.root == root and len(self.known) == 1)
-
-    def reason(self) -> str:
-        waiting = sum(seen.unsettled and not seen.gone for seen in self.memory.seen.values())
-        gone = sum(bool(seen.gone) for seen in self.memory.seen.values())
-        if waiting:
-            return f"{waiting} changed folders are looked at again at the next tick"
-        if gone:
-            return f"{gone} folders are gone; their partitions go after {GONE_TICKS} ticks"
-        return "no corpus folder has changed"
 
 
 @sensor(
@@ -244,17 +105,112 @@ def corpora_sensor(
     A change counts once the folder was the same at two ticks, so that copying can finish. Nothing that was
     made is deleted here.
     """
-    known, corpora = set(context.instance.get_dynamic_partitions(str(CORPUS.name))), graphrag_corpora
-    tick = _Tick(context, corpora, graphrag_warehouse, FolderCursor.read(context.cursor), known)
-    fingerprints = tick.fingerprints()
-    for name in tick.memory.observe(fingerprints):
-        tick.look_into(name)
-    gone = tick.gone(corpora.names())
-    partitions = [CORPUS.build_add_request(tick.new)] if tick.new else []
+    known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
+    cursor, present = FolderCursor.read(context.cursor), graphrag_corpora.names()
+    new, requests = list[str](), list[RunRequest]()
+    for name in present:
+        seen = cursor.seen.setdefault(name, Seen())
+        try:
+            changed = _has_changed(name, seen, context, graphrag_corpora, graphrag_warehouse, known)
+        except (GraphragError, OSError) as error:
+            context.log.warning("corpus %s cannot be read: %s", name, error)
+            continue
+        if changed is not None and name not in known:
+            new.append(name)
+        if changed:
+            seen.requests += 1
+            key = f"corpus-{name}-{seen.cheap}-{seen.requests}"
+            requests.append(RunRequest(run_key=key, partition_key=name))
+    gone = _gone(context, graphrag_corpora, cursor, known, present)
+    partitions = [CORPUS.build_add_request(new)] if new else []
     removals = [CORPUS.build_delete_request(gone)] if gone else []
     return SensorResult(
-        run_requests=tick.requests,
+        run_requests=requests,
         dynamic_partitions_requests=[*partitions, *removals],
-        cursor=tick.memory.written(),
-        skip_reason=None if tick.requests else tick.reason(),
+        cursor=cursor.written(),
+        skip_reason=None if requests else _reason(cursor),
     )
+
+
+def _has_changed(
+    name: str,
+    seen: Seen,
+    context: SensorEvaluationContext,
+    corpora: CorpusStore,
+    warehouse: Warehouse,
+    known: set[str],
+) -> bool | None:
+    """Return whether a folder is to be indexed; None if it was not looked into, because it is as it was, is
+    still being copied, or a run of it is under way.
+    """
+    cheap = cheap_fingerprint(corpora, name)
+    is_still, seen.cheap, seen.gone = seen.cheap == cheap, cheap, 0
+    # A run may have read the folder before or after the change: compare again when it has ended.
+    if not is_still or cheap == seen.settled or (name in known and _is_under_way(context, name)):
+        return None
+    content = content_fingerprint(corpora, name)
+    if name not in known:
+        changed = True
+    elif seen.content:
+        changed = seen.content != content
+    else:
+        changed = changed_since_published(corpora, warehouse, name)
+    seen.settled, seen.content = cheap, content
+    return changed
+
+
+def _is_under_way(context: SensorEvaluationContext, name: str) -> bool:
+    active_runs = RunsFilter(tags={PARTITION_TAG: name}, statuses=_UNDER_WAY)
+    return bool(context.instance.get_runs(active_runs, limit=1))
+
+
+def _gone(
+    context: SensorEvaluationContext,
+    corpora: CorpusStore,
+    cursor: FolderCursor,
+    known: set[str],
+    present: Sequence[str],
+) -> list[str]:
+    """Return the corpora whose partition is to be removed, because their folder has been missing for long
+    enough.
+    """
+    if not _is_mounted(corpora, cursor, known, present):
+        context.log.warning("no corpus is in %s: none is treated as removed", corpora.path)
+        return []
+    gone = []
+    for name in sorted(known - set(present)):
+        seen = cursor.seen.setdefault(name, Seen())
+        seen.gone += 1
+        if seen.gone >= GONE_TICKS:
+            gone.append(name)
+            context.log.warning(
+                "the folder of corpus %s is gone: its partition is removed. What was made of it is kept; "
+                "'graphrag-dagster delete %s' erases it, and putting the folder back brings the corpus back",
+                name,
+                name,
+            )
+    for name in cursor.seen.keys() - (known - set(gone)) - set(present):
+        del cursor.seen[name]
+    return gone
+
+
+def _is_mounted(corpora: CorpusStore, cursor: FolderCursor, known: set[str], present: Sequence[str]) -> bool:
+    """Whether the folder of corpora is there: an empty one may be where a disk was mounted."""
+    try:
+        status = corpora.path.stat()
+    except OSError:
+        return False
+    root = [status.st_dev, status.st_ino]
+    if present:
+        cursor.root = root
+    return bool(present) or (cursor.root == root and len(known) == 1)
+
+
+def _reason(cursor: FolderCursor) -> str:
+    waiting = sum(seen.cheap != seen.settled and not seen.gone for seen in cursor.seen.values())
+    gone = sum(bool(seen.gone) for seen in cursor.seen.values())
+    if waiting:
+        return f"{waiting} changed folders are looked at again at the next tick"
+    if gone:
+        return f"{gone} folders are gone; their partitions go after {GONE_TICKS} ticks"
+    return "no corpus folder has changed"

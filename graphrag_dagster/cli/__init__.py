@@ -82,7 +82,7 @@ def _report_misuse(error: "typer.TyperException") -> None:
     from graphrag_dagster.cli.console import print_error
 
     # Where only help was asked for, it has been printed and there is no more to tell.
-    if told := error.format_message().rstrip("."):
+    if text := error.format_message().rstrip("."):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "graphrag-dagster"
-        print_error(f"{told}; see: {command} --help")
+        print_error(f"{text}; see: {command} --help")

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster import __version__
-from graphrag_dagster.cli.console import number
 from graphrag_dagster.cli.result import Result
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.catalogue.registry import installed_plugins
@@ -94,7 +93,7 @@ def _plugins() -> Iterator[str]:
 
 
 def _corpora(store: CorpusStore, names: list[str]) -> Iterator[str]:
-    yield f"corpora: {number(len(names))}"
+    yield f"corpora: {len(names):,}"
     for name in names:
         yield ""
         yield f"corpus {name}"
@@ -102,8 +101,8 @@ def _corpora(store: CorpusStore, names: list[str]) -> Iterator[str]:
             try:
                 yield from (f"  {line}" for line in part(store, name))
             except (GraphragError, OSError) as error:
-                told = os_error_message(error) if isinstance(error, OSError) else str(error)
-                yield f"  {part.__name__.strip('_').replace('_', ' ')}: {told}"
+                why = os_error_message(error) if isinstance(error, OSError) else str(error)
+                yield f"  {part.__name__.strip('_').replace('_', ' ')}: {why}"
 
 
 def _settings(store: CorpusStore, name: str) -> Iterator[str]:
@@ -128,7 +127,7 @@ def _shown(key: str, value: Any) -> str:
         case str() as text:
             return text if _WORD.fullmatch(text) else f"(a text of {plural(len(text), 'character')})"
         case list() as many:
-            return f"(a list of {number(len(many))})"
+            return f"(a list of {len(many):,})"
         case _:
             return "(not shown)"
 

@@ -78,8 +78,3 @@ def print_error(text: str, page: str | None = None) -> None:
     sys.stderr.write(f"error: {printable(text)}\n")
     if page and sys.stderr.isatty():
         sys.stderr.write(f"more: {DOCUMENTATION}{page}\n")
-
-
-def number(value: float) -> str:
-    """Render a number with thousands separators, and with two decimals where it is not whole."""
-    return f"{int(value):,}" if value == int(value) else f"{value:,.2f}"

@@ -116,7 +116,7 @@ def failed_checks(instance: DagsterInstance, run_id: str, name: str) -> str:
 
     Dagster is not told what may quote the corpus, so it is read again.
     """
-    told = []
+    text = []
     found = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_CHECK_EVALUATION)
     for record in found.records:
         event = record.event_log_entry.dagster_event
@@ -126,7 +126,7 @@ def failed_checks(instance: DagsterInstance, run_id: str, name: str) -> str:
         if evaluation.blocking and evaluation.severity == AssetCheckSeverity.ERROR:
             problems = problems_of(evaluation.asset_key, name)
             shown = "\n".join(f"- {printable(problem)}" for problem in problems[:_MOST_PROBLEMS])
-            told.append(
+            text.append(
                 f"{evaluation.asset_key.to_user_string()}, {evaluation.check_name}:\n{shown or 'failed'}"
             )
-    return "\n".join(told)
+    return "\n".join(text)

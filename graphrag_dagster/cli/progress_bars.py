@@ -104,15 +104,15 @@ class ShownProgress(Listener):
         self._waits = line is not None
         if now < self._next:
             return
-        # What takes long is told of more rarely: a night of it is a hundred lines.
+        # What takes long is shown more rarely: a night of it is a hundred lines.
         self._next = now + max(_BETWEEN, _SHARE * (now - self._begun))
         if line:
             self._print(line)
             return
         for task in self._bars.running():
             left = task.time_remaining
-            told = "" if left is None else f", about {span(left)} left"
-            self._print(f"{task.description}: {_count(task)} after {span(task.elapsed or 0.0)}{told}")
+            text = "" if left is None else f", about {span(left)} left"
+            self._print(f"{task.description}: {_count(task)} after {span(task.elapsed or 0.0)}{text}")
 
     def _watch(self) -> None:
         while not self._ended.wait(_LOOKS):
@@ -144,7 +144,7 @@ def pending_summary(running: Iterable[Task] = ()) -> str | None:
     if calls.oldest is None or (waits := time.monotonic() - calls.oldest.begun) < _PATIENT:
         return None
     stage = next((one for one in running if one.total), None)
-    what = calls.oldest.description
+    what = calls.oldest.task.replace("_", " ")
     if stage and what and calls.oldest.task != "probe":
         what = f"{stage.description.lower()} ({_count(stage)})"
     queue = f", {calls.waiting:,} not yet sent" if calls.waiting else ""

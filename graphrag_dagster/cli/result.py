@@ -111,14 +111,13 @@ def table(frame: Frame) -> Table:
     return made
 
 
-def facts_table(rows: Iterable[tuple[str, str | Text]], styles: Mapping[str, str] | None = None) -> Table:
+def facts_table(rows: Iterable[tuple[str, str | Text]]) -> Table:
     """Return labelled lines, their labels below each other."""
     made = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     made.add_column()
     made.add_column(overflow="fold")
     for label, line in rows:
-        shown = Text(line) if isinstance(line, str) else line
-        made.add_row(label, shown, style=(styles or {}).get(label))
+        made.add_row(label, Text(line) if isinstance(line, str) else line)
     return made
 
 

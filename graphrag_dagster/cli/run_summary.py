@@ -126,5 +126,5 @@ def repaired_rows(
 
 def repaired_line(rows: dict[str, int]) -> str | None:
     """Return one line on them; None where nothing was repaired."""
-    told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
-    return f"repaired without loss: {told}; see the columns repaired" if told else None
+    text = ", ".join(f"{count:,} {what}" for what, count in rows.items())
+    return f"repaired without loss: {text}; see the columns repaired" if text else None

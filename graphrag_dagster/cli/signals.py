@@ -24,7 +24,7 @@ class Stop:
     """Which signal asked a command to end.
 
     Dagster and the HTTP server put handlers of their own in the place of ours, and native code keeps the main
-    thread from handling any. So a thread hears of signals by the socket that Python writes their numbers to.
+    thread from handling any. So a thread learns of signals by the socket that Python writes their numbers to.
     """
 
     def __init__(self) -> None:
@@ -38,20 +38,20 @@ class Stop:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Take both signals for the length of the block; the first raises ``KeyboardInterrupt``."""
-        told, hears = socket.socketpair()
-        told.setblocking(False)
+        sender, receiver = socket.socketpair()
+        sender.setblocking(False)
         before = {number: signal.signal(number, self._interrupt) for number in _STOPPING}
         if _WAKING:
             before[_WAKING] = signal.signal(_WAKING, lambda *_: None)
-        waker = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-        threading.Thread(target=self._on_signal, args=(hears,), name="signals", daemon=True).start()
+        waker = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=self._on_signal, args=(receiver,), name="signals", daemon=True).start()
         try:
             yield
         finally:
             signal.set_wakeup_fd(waker)
             for number, handler in before.items():
                 signal.signal(number, handler)
-            told.close()
+            sender.close()
 
     def end(self, code: int = 0) -> NoReturn:
         """End the process with one line and the exit code of what a signal ended, by default ``code``."""
@@ -65,20 +65,20 @@ class Stop:
         self._first = self._first or number
         raise KeyboardInterrupt
 
-    def _on_signal(self, hears: socket.socket) -> None:
-        heard = 0
-        with hears:
-            while number := hears.recv(1):
+    def _on_signal(self, receiver: socket.socket) -> None:
+        count = 0
+        with receiver:
+            while number := receiver.recv(1):
                 if number[0] in _STOPPING:
-                    heard += 1
+                    count += 1
                     self._first = self._first or number[0]
-                    if heard > 1:
+                    if count > 1:
                         _leave(number[0])
                     _wake_main_thread()
 
 
 def _wake_main_thread() -> None:
-    # Waiting for a lock, it hears of a signal only where the system gave the signal to this very thread.
+    # Waiting for a lock, it learns of a signal only where the system gave the signal to this very thread.
     main = threading.main_thread().ident
     if _WAKING and main:
         signal.pthread_kill(main, _WAKING)

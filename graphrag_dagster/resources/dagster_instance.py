@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import yaml
-from dagster import DagsterError, DagsterInstance, DagsterInvalidInvocationError
+from dagster import DagsterError, DagsterInstance
 from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -103,7 +103,9 @@ def _open_locked(folder: Path, *, running: bool) -> DagsterInstance:
                 write_durably(folder / _SETTINGS_FILE, _SETTINGS)
             if not _keeps_records_elsewhere(folder):
                 _make_records(folder)
-                if empty := [file for file in map(folder.joinpath, _FILES) if _is_empty(file)]:
+                files = [file for file in map(folder.joinpath, _FILES) if file.is_file()]
+                # SQLite takes an empty file for a database without tables.
+                if empty := [file for file in files if not file.stat().st_size]:
                     raise _damage_error(empty, "nothing is in it")
             return _open(folder, running=running)
     except Timeout:
@@ -152,11 +154,6 @@ def _make_records(folder: Path) -> None:
     shutil.rmtree(making, ignore_errors=True)
 
 
-def _is_empty(file: Path) -> bool:
-    """Whether a file has lost its content: SQLite takes it for a database without tables."""
-    return file.is_file() and not file.stat().st_size
-
-
 def _keeps_records_elsewhere(folder: Path) -> bool:
     """Whether the settings configure another storage for its records than the folder."""
     settings = yaml.safe_load((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
@@ -168,13 +165,9 @@ def _named_errors(folder: Path) -> Iterator[None]:
     """Name the location and the fix if Dagster cannot read or write its records."""
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error, DagsterInvalidInvocationError) as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         why = _first_line(getattr(error, "orig", None) or error)
         damaged = [file for name in _FILES if _is_damaged(file := folder / name)]
-        if isinstance(error, DagsterInvalidInvocationError):
-            if not damaged:
-                raise
-            why = "a Dagster table is missing"
         if "no such table: event_logs" in why and not damaged:
             raise DagsterInstanceError(
                 f"the records of this run were deleted from {folder} while it was under way; run again"
@@ -196,8 +189,6 @@ def _damage_error(files: list[Path], why: str) -> DagsterInstanceError:
 
 def _is_damaged(file: Path) -> bool:
     try:
-        if _is_empty(file):
-            return True
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
             return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))
     except (sqlite3.OperationalError, OSError):

@@ -2,7 +2,6 @@
 
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +13,6 @@ from dagster import (
     DagsterInstance,
     DagsterRun,
     DagsterRunStatus,
-    RunRecord,
     RunsFilter,
 )
 
@@ -23,8 +21,8 @@ from graphrag_dagster.resources.dagster_instance import recorded_instance
 from graphrag_dagster.resources.dagster_keys import CORPUS, PARTITION_TAG, asset_key
 from graphrag_dagster.resources.unfinished_index import finished_note
 
-_SOME = 500
-_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+#: Tags of a run of a range of partitions: its first and its last.
+_RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 _BUSY_SECONDS = 60.0
 
 
@@ -43,19 +41,15 @@ class PurgedHistory:
 
 
 def runs_of(instance: DagsterInstance, corpus: str) -> list[DagsterRun]:
-    """Return the runs of a corpus, newest first: runs of its partition, or of a range that contains it.
+    """Return the runs of a corpus, newest first. One that was launched for several corpora was refused, and
+    is of none.
 
     Runs of assets and checks of others are left out: their partition may merely have the same key.
     """
-    records = {record.dagster_run.run_id: record for record in _records(instance, {PARTITION_TAG: corpus})}
-    names = list(instance.get_dynamic_partitions(str(CORPUS.name)))
-    if corpus in names:
-        position = names.index(corpus)
-        upto, since = names[: position + 1], set(names[position:])
-        for start in range(0, len(upto), _SOME):
-            for record in _records(instance, {_FIRST: upto[start : start + _SOME]}):
-                if record.dagster_run.tags.get(_LAST) in since:
-                    records[record.dagster_run.run_id] = record
+    tags = ({PARTITION_TAG: corpus}, dict.fromkeys(_RANGE, corpus))
+    records = {
+        one.storage_id: one for given in tags for one in instance.get_run_records(RunsFilter(tags=given))
+    }
     newest = sorted(records.values(), key=lambda r: (r.create_timestamp, r.storage_id), reverse=True)
     return [record.dagster_run for record in newest if _is_ours(instance, record.dagster_run)]
 
@@ -124,10 +118,6 @@ def forget_partition_if_recorded(corpus: str) -> None:
     with suppress(GraphragError, OSError), recorded_instance() as instance:
         if instance is not None:
             forget_partition(instance, corpus)
-
-
-def _records(instance: DagsterInstance, tags: Mapping[str, str | Sequence[str]]) -> Sequence[RunRecord]:
-    return instance.get_run_records(RunsFilter(tags=tags))
 
 
 def _count_kept(runs: list[DagsterRun]) -> int:

@@ -130,7 +130,9 @@ def test_memory_that_breaks_while_it_is_open_is_named(tmp_path: Path) -> None:
     with pytest.raises(CacheFileError, match=r"m\.db is damaged"), database.reading() as connection:
         connection.execute("select * from replies").fetchall()
     with pytest.raises(CacheFileError, match=r"m\.db is damaged"):
-        database.write(lambda connection: connection.execute("insert into indexings values ('c', 'e', 1, 1)"))
+        database.write(
+            lambda connection: connection.execute("insert into finished values ('c', 'a', 'r', 1)")
+        )
     database.close()
 
 

@@ -1,17 +1,19 @@
 """What is shown while something goes on, where nobody looks at a terminal."""
 
 import io
+import re
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.filesize import decimal
 
-from graphrag_dagster.apps.planning.indexing_forecast import IndexEstimate
 from graphrag_dagster.cli import progress_bars as shown_progress
-from graphrag_dagster.cli.commands.indexing import _estimate_line
+from graphrag_dagster.cli.commands.indexing import _work_line
 from graphrag_dagster.cli.progress_bars import ShownProgress, pending_summary, span
 from graphrag_dagster.kernel.common.progress import PendingCall, listening, pending_call, say, stage
-from graphrag_dagster.kernel.models.call_estimates import exactly
+from support.corpora import write_corpus
 
 
 @pytest.fixture
@@ -73,8 +75,8 @@ def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: ShownPr
 @pytest.mark.parametrize(
     ("whom", "task", "told"),
     [
-        ("model m", "probe", "waiting for model m: a test question; "),
-        ("model m", "global_reduce", "waiting for model m: the answer; "),
+        ("model m", "probe", "waiting for model m: probe; "),
+        ("model m", "global_reduce", "waiting for model m: global reduce; "),
         ("list of models", "", "waiting for list of models; "),
     ],
 )
@@ -112,23 +114,15 @@ def test_times_are_rendered_roughly(seconds: float, told: str) -> None:
     assert span(seconds) == told
 
 
-@pytest.mark.parametrize(
-    ("before", "told"),
-    [
-        (
-            IndexEstimate(1, 12_000, seconds=8.2),
-            "1 file, 12.0 kB; no model is used; by what was indexed here before, all of it may take about 8.2 s",
-        ),
-        (
-            IndexEstimate(1200, 3_400_000, "m", exactly(70), 600.0),
-            "1,200 files, 3.4 MB; model m is used, about 70 calls; by what was indexed here before, all of it "
-            "may take about 10 min",
-        ),
-        (IndexEstimate(2, 500, "m", exactly(7)), "2 files, 500 bytes; model m is used, about 7 calls"),
-    ],
-)
-def test_an_index_says_before_it_begins_how_big_the_corpus_is(before: IndexEstimate, told: str) -> None:
-    assert _estimate_line(before) == told
+def test_an_index_says_before_it_begins_how_big_the_corpus_is(home: Path) -> None:
+    folder = write_corpus(home / "corpora")
+    size = sum(
+        path.stat().st_size for path in folder.rglob("*") if path.name != "corpus.yaml" and path.is_file()
+    )
+    assert _work_line("coast", True) == f"4 files, {decimal(size)}; no model is used"
+    (folder / "corpus.yaml").write_text("extraction: {engine: llm}\nmodel: {name: m}\n", "utf-8")
+    assert _work_line("coast", False).endswith("; model m is used")
+    assert re.search("; model m is used, about [0-9]+ calls$", _work_line("coast", True))
 
 
 def test_the_time_left_is_told_by_the_latest_speed(

@@ -262,7 +262,6 @@ def _asked(task: str, model: Any, settings: Any) -> object:
     from graphrag_dagster.apps.evaluation.tasks import AnswerPair
     from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
     from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer, ReportRequest, TextUnit
-    from graphrag_dagster.kernel.text import prompts
     from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater
     from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
     from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
@@ -273,30 +272,28 @@ def _asked(task: str, model: Any, settings: Any) -> object:
         return OpenAIEmbedder("e", settings, first_wait=0.01).embed(["a b", "c d"]).shape != (2, 3)
     if task in {"json", "tuples"}:
         kind = "json_schema" if task == "json" else "tuples"
-        extractor = LlmGraphExtractor(
-            model, prompts, entity_types=["person"], gleaning_rounds=0, replies=kind
-        )
+        extractor = LlmGraphExtractor(model, entity_types=["person"], gleaning_rounds=0, replies=kind)
         [unit] = extractor.extract([TextUnit("u", "Ann Lee met Bo Ray.")])
         return unit.reason
     if task == "report":
-        [written] = LlmReportWriter(model, prompts, fallback=_NoWriter()).write([ReportRequest("c", (), ())])
+        [written] = LlmReportWriter(model, fallback=_NoWriter()).write([ReportRequest("c", (), ())])
         return written.problem
     if task == "rate":
-        [rated] = LlmReportRater(model, prompts).rate("Who?", [units], ["1|Quay\n2|Fire"])
+        [rated] = LlmReportRater(model).rate("Who?", [units], ["1|Quay\n2|Fire"])
         return next((one.problem for one in rated.ratings if one.problem), None)
     if task == "judge":
-        [verdict] = LlmAnswerJudge(model, prompts).judge([AnswerPair("Who?", "a", "b", "directness")])
+        [verdict] = LlmAnswerJudge(model).judge([AnswerPair("Who?", "a", "b", "directness")])
         return verdict.problem
     if task == "statements":
-        return LlmQualityJudge(model, prompts).statements(["It was built."])[0].problem
+        return LlmQualityJudge(model).statements(["It was built."])[0].problem
     if task == "describe":
-        return LlmQuestionWriter(model, prompts).describe(["It was built."]).problem
+        return LlmQuestionWriter(model).describe(["It was built."]).problem
     if task == "explore":
-        return LlmExplorer(model, prompts).primer("Who?", units, "1|Quay", 2).problem
+        return LlmExplorer(model).primer("Who?", units, "1|Quay", 2).problem
     if task == "stream":
         partial = PartialAnswer("Built [Data: Reports (1)].", 50, (1,))
-        return not LlmAnswerer(model, prompts, listen=lambda _: None).reduce("Who?", [partial]).text
-    tagged = LlmAnswerer(model, prompts, replies="tuples" if task == "tagged" else "json_schema")
+        return not LlmAnswerer(model, listen=lambda _: None).reduce("Who?", [partial]).text
+    tagged = LlmAnswerer(model, replies="tuples" if task == "tagged" else "json_schema")
     return tagged.map("Who?", [units], ["1|Quay"])[0].problem
 
 

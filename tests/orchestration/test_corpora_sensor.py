@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.automation.corpora_sensor import GONE_TICKS, FolderCursor, corpora_sensor
+from graphrag_dagster.automation.corpora_sensor import GONE_TICKS, FolderCursor, Seen, corpora_sensor
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.corpus_changes import cheap_fingerprint, content_fingerprint
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -179,22 +179,25 @@ def test_a_lost_cursor_requests_only_what_is_not_published(coast: Path, watch: W
 def test_what_is_no_cursor_is_as_good_as_none() -> None:
     for cursor in (None, "", "no JSON", "[]", '{"coast": 3}', '{"coast": [1, 2, 3, 4, 5, 6, 7]}'):
         assert FolderCursor.read(cursor) == FolderCursor()
-    memory = FolderCursor()
-    memory.observe({"coast": "a"})
+    memory = FolderCursor({"coast": Seen("a")}, [1, 2])
     assert FolderCursor.read(memory.written()) == memory
 
 
-def test_fingerprints_tell_names_from_contents(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    for folder, name in ((one, "a.txt"), (two, "b.txt")):
-        folder.mkdir()
-        (folder / name).write_text("text", encoding="utf-8")
+def test_fingerprints_tell_names_from_contents(home: Path) -> None:
+    folder, corpora = home / "corpora" / "coast", CorpusStore()
+    folder.mkdir()
+
+    def fingerprints(name: str, text: str) -> tuple[str, str]:
+        for file in folder.iterdir():
+            file.unlink()
+        (folder / name).write_text(text, encoding="utf-8")
         os.utime(folder / name, (1, 1))
-    assert cheap_fingerprint([one]) != cheap_fingerprint([two])
-    assert content_fingerprint([one]) != content_fingerprint([two])
-    (two / "b.txt").rename(two / "a.txt")
-    assert cheap_fingerprint([one]) == cheap_fingerprint([two])
-    (two / "a.txt").write_text("TEXT", encoding="utf-8")
-    assert content_fingerprint([one]) != content_fingerprint([two])
-    with pytest.raises((OSError, GraphragError)):
-        cheap_fingerprint([tmp_path / "none"])
+        return cheap_fingerprint(corpora, "coast"), content_fingerprint(corpora, "coast")
+
+    one = fingerprints("a.txt", "text")
+    assert all(old != new for old, new in zip(one, fingerprints("b.txt", "text"), strict=True))
+    cheap, content = fingerprints("a.txt", "TEXT")
+    assert (cheap == one[0], content == one[1]) == (True, False)
+    assert fingerprints("corpus.yaml", "engine: llm")[1] != fingerprints("corpus.yaml", "{}")[1]
+    with pytest.raises(GraphragError):
+        cheap_fingerprint(corpora, "none")

@@ -23,7 +23,7 @@ def filled(table: Table, rows: list[dict[str, object]]) -> pl.DataFrame:
     """Rows of which only some columns matter."""
     blanks: dict[str, object] = {}
     for column in table.columns:
-        text = column.values[0] if column.values else "x"
+        text = next(iter(column.values)) if column.values else "x"
         blanks[column.name] = None if column.nullable else text if column.type == "VARCHAR" else 1
     lists = {column.name: ["x"] for column in table.columns if column.type.endswith("[]")}
     return table.frame([{**blanks, **lists, **row} for row in rows])

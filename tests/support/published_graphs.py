@@ -76,7 +76,7 @@ def _plain(column: Column) -> object:
     if column.nullable:
         return None
     if column.values:
-        return column.values[0]
+        return next(iter(column.values))
     return {"VARCHAR": "x", "BOOLEAN": False, "VARCHAR[]": []}.get(column.type, 0)
 
 

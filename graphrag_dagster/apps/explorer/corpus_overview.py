@@ -239,7 +239,7 @@ def _default_level(settings: CorpusSettings, levels: list[LevelCount]) -> int:
 
 
 def _method_choices(settings: CorpusSettings, levels: list[int]) -> list[MethodChoice]:
-    made = [one for one in methods().values() if settings.answers_by(one)]
+    made = [one for name, one in methods().items() if not settings.unanswerable_error("", [name])]
     asked = [one for one in made if one.suits_a_chat]
     compared = [one for one in made if one.condition and one.level is None]
     return [

@@ -42,7 +42,7 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.kernel.documents.imported_texts import SERVER
-from graphrag_dagster.kernel.pipeline.erasure import DeletedGraphs
+from graphrag_dagster.kernel.pipeline.erasure import noting_deleted_graphs
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, WrittenTable
 from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORTED_FILES, RECORDS
@@ -191,8 +191,8 @@ def import_graphs(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Ma
         WarehouseError: the tables cannot be written.
     """
     taking = _Taking(corpora, corpus)
-    gone = DeletedGraphs(warehouse, corpus)
-    return warehouse.write_staged(corpus, taking.staged(gone.note), QUERIES)
+    note = noting_deleted_graphs(warehouse, corpus)
+    return warehouse.write_staged(corpus, taking.staged(note), QUERIES)
 
 
 class _Taking:

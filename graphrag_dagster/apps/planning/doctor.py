@@ -147,15 +147,15 @@ async def _run_guarded(name: str, probe: Probe) -> list[ProbeFinding]:
         raise Unusable(ProbeFinding("chat", "fails", f"{name}: {error}")) from None
     except Exception as error:
         # A diagnosis is to be finished whatever turns up on the way.
-        told = str(error) if isinstance(error, CallFailed) else f"{type(error).__name__}: {error}"
-        return [ProbeFinding(name, "fails", told, "no conclusion is drawn from this")]
+        text = str(error) if isinstance(error, CallFailed) else f"{type(error).__name__}: {error}"
+        return [ProbeFinding(name, "fails", text, "no conclusion is drawn from this")]
 
 
 def _fallback_findings(known: Capabilities) -> list[ProbeFinding]:
     left: list[ProbeFinding] = []
     if not known.temperature:
-        told = "is omitted: replies vary more between runs"
-        left.append(ProbeFinding("temperature", "fallback", "refused", told))
+        text = "is omitted: replies vary more between runs"
+        left.append(ProbeFinding("temperature", "fallback", "refused", text))
     if not known.effort:
         left.append(ProbeFinding("reasoning effort", "fallback", "refused", "is omitted"))
     return left

@@ -71,7 +71,6 @@ def claims_estimate(planned: Planned) -> Estimate:
     own, claims = planned.known.of_task("extract"), planned.settings.section(ClaimSettings)
     extractor = LlmClaimExtractor(
         OpenAIChatModel(own),
-        prompts,
         claim_description=claims.description,
         examples=claims.examples,
         replies=own.replies,
@@ -131,7 +130,6 @@ def merging_estimate(planned: Planned) -> Estimate:
     own = known.of_task("summarise")
     merger = LlmDescriptionMerger(
         OpenAIChatModel(own),
-        prompts,
         merge_above_tokens=graph.joined_up_to,
         max_input_tokens=graph.max_input_tokens,
         max_output_tokens=own.reply_limit,
@@ -253,7 +251,7 @@ def _replay_comparisons(corpus: str, settings: CorpusSettings, kept: Sequence[st
     if gleaned is None or chunks is None or documents is None:
         return 0
     staying = chunks.filter(pl.col("text_unit_id").is_in(kept))
-    asked = ModelNameJudge(LlmNameJudge(memory, prompts), documents)
+    asked = ModelNameJudge(LlmNameJudge(memory), documents)
     with without_progress():
         resolve_corpus(gleaned, staying, documents, settings.section(ResolutionSettings).decisions(), asked)
     return asked.counts["problems"]
@@ -278,7 +276,7 @@ def typing_estimate(planned: Planned) -> Estimate:
     """Return what typing asks: of the untyped names of units that stay, of a guessed number in new ones."""
     known, own = planned.known, planned.known.of_task("type")
     labels = planned.settings.section(ExtractionSettings).gliner.labels
-    typer = LlmEntityTyper(OpenAIChatModel(own), prompts, labels=labels, max_tokens=own.reply_limit)
+    typer = LlmEntityTyper(OpenAIChatModel(own), labels=labels, max_tokens=own.reply_limit)
     staying = {unit.unit_id for unit in planned.units if not unit.new}
     asked = [one for one in _earlier_requests(planned.corpus) if one.unit.id in staying]
     requests = typer.requests(asked)

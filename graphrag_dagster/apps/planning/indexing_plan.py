@@ -37,7 +37,6 @@ from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.community_reports import reported
 from graphrag_dagster.systems.graphrag.llm.entity_typing import names_per_call
@@ -152,7 +151,6 @@ class _Planner:
         settings, own = self._known.of_task("extract"), self._settings.section(ExtractionSettings)
         extractor = LlmGraphExtractor(
             OpenAIChatModel(settings),
-            prompts,
             entity_types=own.entity_types,
             examples=own.examples,
             relation_labels=own.relation_labels,

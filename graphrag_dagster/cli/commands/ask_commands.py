@@ -85,14 +85,13 @@ def ask_corpus(
     method: Method = None,
     level: Level = None,
     response_type: Annotated[
-        str | None,
-        typer.Option(help="Length and layout, such as 'single sentence'; default: the settings'."),
+        str | None, typer.Option(help="Length and layout, such as 'single sentence'.")
     ] = None,
     general_knowledge: Annotated[
         bool | None,
         typer.Option(
             "--general-knowledge/--no-general-knowledge",
-            help="Let the model add general knowledge, marked as such; default: from the settings.",
+            help="Let the model add general knowledge, marked as such.",
         ),
     ] = None,
     document: Documents = None,
@@ -102,9 +101,7 @@ def ask_corpus(
     date: Date = None,
     where: Where = None,
     soft: Soft = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Show the provenance of each sentence as a tree.")
-    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show where each sentence comes from.")] = False,
 ) -> Result:
     """Answer the question with its sources, or the tree of its making.
 
@@ -119,7 +116,7 @@ def ask_corpus(
     with watching() as shown:
         stream = _Stream(shown.stop) if OUT.is_terminal and not OUT.quiet and not trace else None
         answer = index.answer(asked, stream)
-    parts = [answer_tree(answer)] if trace else answer_parts(answer, streamed=bool(stream and stream.heard))
+    parts = [answer_tree(answer)] if trace else answer_parts(answer, streamed=bool(stream and stream.started))
     return Result(answer.to_dict(), parts)
 
 
@@ -128,13 +125,13 @@ class _Stream:
 
     def __init__(self, displace: Callable[[], None]) -> None:
         self._displace = displace
-        self.heard = False
+        self.started = False
 
     def __call__(self, piece: str) -> None:
-        if not self.heard:
+        if not self.started:
             self._displace()
             OUT.print("[dim]as it comes, citations not yet checked:[/]\n")
-        self.heard = True
+        self.started = True
         OUT.say(escape(piece), end="", style="dim", highlight=False)
 
 
@@ -175,8 +172,8 @@ def _support_lines(answer: Answer) -> Iterator[Text]:
     if doubtful:
         many = len(answer.statements)
         parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
-        told = " and ".join(f"{count} {how}" for count, how in parts if count)
-        yield Text(f"of {plural(many, 'statement')} {told} by the words they cite", "yellow")
+        text = " and ".join(f"{count} {how}" for count, how in parts if count)
+        yield Text(f"of {plural(many, 'statement')} {text} by the words they cite", "yellow")
 
 
 def _source_lines(answer: Answer) -> Iterator[str | Text]:
@@ -193,12 +190,12 @@ def _source_name(source: Source) -> Text:
     number = (f"[{source.number}]", "bold")
     if source.evidence is None:
         return Text.assemble(number, f" {source.kind} “{source.title}”")
-    told = source.evidence.told
-    of = "" if Path(told.path).stem == told.title else f" “{told.title}”"
+    quoted = source.evidence.told
+    of = "" if Path(quoted.path).stem == quoted.title else f" “{quoted.title}”"
     paraphrased = source.similarity is not None and source.similarity < 1
     near = f" similarity {source.similarity:.2f}" if paraphrased else ""
-    place = f" {told.place}" if told.place else ""
-    return Text.assemble(number, f" {told.path}{of}", (place, "dim"), (near, "dim"))
+    place = f" {quoted.place}" if quoted.place else ""
+    return Text.assemble(number, f" {quoted.path}{of}", (place, "dim"), (near, "dim"))
 
 
 def _facts(answer: Answer) -> Iterator[str]:
@@ -227,8 +224,8 @@ def answer_tree(answer: Answer) -> Tree:
     calls = tree.add(plural(answer.calls, "step"))
     for call in answer.steps:
         score = "" if call.score is None else f", score {call.score}"
-        told = f"{call.about}, {call.tokens:,} tokens{score}{_unused(call.used)}"
-        calls.add(escape(f"{call.task}: {told}"))
+        text = f"{call.about}, {call.tokens:,} tokens{score}{_unused(call.used)}"
+        calls.add(escape(f"{call.task}: {text}"))
     _add_context(tree, answer.context)
     said = tree.add(f"answer ({plural(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}

@@ -63,7 +63,7 @@ def show_stats() -> Result:
 def prune(
     corpus: Annotated[str, typer.Option(help="The corpus to prune.")],
     everything: Annotated[
-        bool, typer.Option("--everything", help="Delete everything that only this corpus uses.")
+        bool, typer.Option("--everything", help="Delete all that only this corpus uses.")
     ] = False,
 ) -> Result:
     """Delete cached replies that a corpus no longer uses.
@@ -75,11 +75,11 @@ def prune(
     if not everything:
         _check_unchanged(corpus)
     pruned = maintenance().prune(corpus, everything=everything)
-    told = (
+    text = (
         f"{corpus}: deleted {plural(pruned.replies, 'reply', 'replies')} and "
         f"{plural(pruned.vectors, 'vector')}; {pruned.kept:,} are in use"
     )
-    return Result({"corpus": corpus, **asdict(pruned)}, [told])
+    return Result({"corpus": corpus, **asdict(pruned)}, [text])
 
 
 def export(
@@ -92,15 +92,12 @@ def export(
         for line in maintenance().export(corpus):
             stream.write(line + "\n")
             count += 1
-    told = f"wrote {plural(count, 'reply', 'replies')} to {file}"
-    return Result({"file": file, "replies": count}, [told])
+    text = f"wrote {plural(count, 'reply', 'replies')} to {file}"
+    return Result({"file": file, "replies": count}, [text])
 
 
 def copy(
-    to: Annotated[
-        str,
-        typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE"),
-    ],
+    to: Annotated[str, typer.Option(help="A file, or postgresql://user@host/database.", metavar="CACHE")],
 ) -> Result:
     """Copy the LLM cache into another.
 
@@ -113,15 +110,12 @@ def copy(
             "--to is the cache in use: name another, or set GRAPHRAG_DAGSTER_CACHE to that which is copied"
         )
     target = database_at(place)
-    counts = copy_cache(own_database(), target)
-    others = sum(new for table, (new, _) in counts.items() if table not in {"replies", "vectors"})
-    told = (
-        f"{target.backend.shown}: copied {plural(counts['replies'][0], 'reply', 'replies')}, "
-        f"{plural(counts['vectors'][0], 'vector')} and {plural(others, 'other row')}; "
-        f"{plural(sum(old for _, old in counts.values()), 'row')} were there"
-    )
-    copied = {table: {"copied": new, "there": old} for table, (new, old) in counts.items()}
-    return Result({"to": target.backend.shown, "tables": copied}, [told])
+    copied = {
+        table: {"copied": new, "there": old}
+        for table, (new, old) in copy_cache(own_database(), target).items()
+    }
+    rows = pl.DataFrame([{"table": table, **counts} for table, counts in copied.items()])
+    return Result({"to": target.backend.shown, "tables": copied}, [Frame(rows, target.backend.shown)])
 
 
 def _check_unchanged(corpus: str) -> None:

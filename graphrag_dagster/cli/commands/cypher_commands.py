@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from graphrag_dagster.apps.cypher.property_graph import CorpusGraph, GraphQueryRun, GraphRows
+from graphrag_dagster.apps.cypher.property_graph import CorpusGraph, GraphRows
 from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
 from graphrag_dagster.cli.commands.sql_commands import row_parts, write_csv
@@ -27,16 +27,9 @@ _MORE = "there may be more: the query gives no further rows than these; ask for 
 def run_cypher(
     name: Name,
     query: Annotated[str | None, typer.Argument(help="One query in openCypher that only reads.")] = None,
-    ask: Annotated[
-        str | None,
-        typer.Option(help="Natural-language question instead of a query, such as 'Who is connected to X?'."),
-    ] = None,
+    ask: Annotated[str | None, typer.Option(help="A question instead of a query.")] = None,
     param: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A value of a $name: a number, true, false, null, a list of JSON, else a text.",
-            metavar="NAME=VALUE",
-        ),
+        list[str] | None, typer.Option(help="A value of a $name: JSON, else a text.", metavar="NAME=VALUE")
     ] = None,
     csv: Csv = None,
     formula_safe: FormulaSafe = False,
@@ -85,13 +78,9 @@ def answer_object(answer: CypherAnswer) -> dict[str, Any]:
 def _answer_parts(answer: CypherAnswer) -> list[Part]:
     who = "a model" if answer.template is None else f"the template {answer.template}"
     doubts = [Text(one, "yellow") for one in (*answer.guessed, *answer.problems)]
-    return [f"{answer.reading}, by {who}", *doubts, "", query_text(answer.ran), ""]
-
-
-def query_text(ran: GraphQueryRun) -> str:
-    """Return a query as people read it, its parameters in the last line."""
-    given = json.dumps(dict(ran.parameters), ensure_ascii=False)
-    return f"{ran.text}\n{given}" if ran.parameters else ran.text
+    given = json.dumps(dict(answer.ran.parameters), ensure_ascii=False)
+    query = f"{answer.ran.text}\n{given}" if answer.ran.parameters else answer.ran.text
+    return [f"{answer.reading}, by {who}", *doubts, "", query, ""]
 
 
 def _parameters(given: Iterable[str]) -> Iterator[tuple[str, Any]]:

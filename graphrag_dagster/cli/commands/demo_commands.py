@@ -37,10 +37,7 @@ _QUERY = "select title, type, degree from graph.entities order by degree desc li
 
 
 def demo(
-    folder: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the documents; default: harbour, beside the other corpora."),
-    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="Folder for the documents; default: harbour.")] = None,
 ) -> int:
     """Write the sample corpus, index it, ask it three questions, and print what to do next.
 
@@ -89,8 +86,8 @@ def write_sample(folder: Path) -> None:
     if missing:
         say(f"wrote {plural(len(missing), 'file')} of the sample corpus into {folder}")
     if changed:
-        told = plural(len(changed), "file differs", "files differ")
-        say(f"{told} from the sample in {folder}, and stay as they are")
+        text = plural(len(changed), "file differs", "files differ")
+        say(f"{text} from the sample in {folder}, and stay as they are")
 
 
 def _holds(file: Path, content: bytes) -> bool:

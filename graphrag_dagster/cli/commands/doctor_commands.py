@@ -53,10 +53,7 @@ _LINES = {
 def doctor(
     target: Annotated[
         str | None,
-        typer.Argument(
-            help="Corpus or folder whose settings are used; default: the endpoint at $OPENAI_BASE_URL.",
-            metavar="NAME|PATH",
-        ),
+        typer.Argument(help="Corpus or folder to probe for; default: $OPENAI_BASE_URL.", metavar="NAME|PATH"),
     ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Write the recommended settings into corpus.yaml.")
@@ -64,9 +61,7 @@ def doctor(
     report: Annotated[
         bool,
         typer.Option(
-            "--report",
-            help="Print what a bug report needs: versions, settings, counts, the last run; no keys or texts. "
-            "Sends nothing.",
+            "--report", help="Print what a bug report needs, without keys and texts. Sends nothing."
         ),
     ] = False,
 ) -> Result:
@@ -102,8 +97,8 @@ def doctor(
     outcome = verdict(findings)
     facts = {"corpus": name, "verdict": outcome, "findings": findings, "plugins": plugins}
     if not findings:
-        told = f"{name}: no model is used, so there is nothing to probe; nothing was sent"
-        return Result(facts, [*shown, told], code=broken)
+        text = f"{name}: no model is used, so there is nothing to probe; nothing was sent"
+        return Result(facts, [*shown, text], code=broken)
     if outcome != "unusable":
         remember(settings, CapabilityStore(own_database()))
     advised = {key: value for one in findings for key, value in one.settings.items()}

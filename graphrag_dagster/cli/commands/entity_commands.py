@@ -32,14 +32,10 @@ _ROWS, _NAMES, _DOCUMENTS = 30, 8, 3
 _VERDICTS = {"merge": "one", "ask": "open", "apart": "apart", "unused": "without effect"}
 
 _Names = Annotated[
-    list[str],
-    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME..."),
+    list[str], typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME...")
 ]
 _Document = Annotated[
-    str | None,
-    typer.Option(
-        "--document", help="Path, id or title of the one document of which it is said; default: all."
-    ),
+    str | None, typer.Option("--document", help="The one document of which it is said; default: all.")
 ]
 _Who = Annotated[str | None, typer.Option(help="Who decides; default: the user of this system.")]
 
@@ -47,12 +43,9 @@ _Who = Annotated[str | None, typer.Option(help="Who decides; default: the user o
 def show_entities(
     name: Name,
     entity: Annotated[
-        str | None,
-        typer.Argument(help="Any name of one entity, or its id; default: all."),
+        str | None, typer.Argument(help="A name of an entity, or its id; default: all.")
     ] = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="List which names may be one, and the commands that decide it.")
-    ] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="List open questions on names, with commands.")] = False,
     everything: Everything = False,
 ) -> Result:
     """List entities with their names, one with the decisions on its names, or what is open on names.
@@ -91,7 +84,7 @@ def _other_names(row: dict[str, Any], most: int | None) -> list[str]:
 def _entity_with_decisions(name: str, asked: str, most: int | None) -> Result:
     found = entity(Warehouse(), name, asked)
     row = found.entity
-    told = (
+    text = (
         f" {row['type']}, {plural(row['mentions'], 'mention')}, {plural(row['text_units'], 'text unit')}, "
         f"{plural(row['documents'], 'document')} "
     )
@@ -101,7 +94,7 @@ def _entity_with_decisions(name: str, asked: str, most: int | None) -> Result:
         (pl.nth(2) if most is None else pl.nth(2).list.head(_DOCUMENTS)).alias("in documents"),
     )
     shown: list[Part] = [
-        Text.assemble((row["title"], "bold"), told, (row["entity_id"], "dim")),
+        Text.assemble((row["title"], "bold"), text, (row["entity_id"], "dim")),
         Frame(names),
         *(_decision_line(one) for one in found.decisions[:most].iter_rows(named=True)),
         *_more(found.decisions.height, most),
@@ -133,14 +126,14 @@ def _decision_line(row: dict[str, Any]) -> Text:
         None if row["score"] is None else f"score {row['score']:.2f}",
     )
     verdict = (_VERDICTS[row["verdict"]], "yellow" if row["verdict"] in {"ask", "unused"} else "")
-    told = f": {row['one']!r} – {row['other']!r}{where}: {row['reason']}"
-    return Text.assemble(verdict, told, (f" ({', '.join(filter(None, facts))})", "dim"))
+    text = f": {row['one']!r} – {row['other']!r}{where}: {row['reason']}"
+    return Text.assemble(verdict, text, (f" ({', '.join(filter(None, facts))})", "dim"))
 
 
 def _question_lines(name: str, one: OpenQuestion) -> Iterator[str | Text]:
     score = "" if one.score is None else f", score {one.score:.2f}"
-    told = f" ({one.other_type}): {plural(one.mentions, 'mention')}{score}, {_where(one)}"
-    yield Text.assemble((one.one, "bold"), f" ({one.one_type}) – ", (one.other, "bold"), told)
+    text = f" ({one.other_type}): {plural(one.mentions, 'mention')}{score}, {_where(one)}"
+    yield Text.assemble((one.one, "bold"), f" ({one.one_type}) – ", (one.other, "bold"), text)
     yield Text(f"  {one.reason}", "dim")
     yield from (f"  {command}" for command in _commands(name, one))
 
@@ -202,8 +195,7 @@ def split_names(name: Name, names: _Names, document: _Document = None, who: _Who
 def undo_decision(
     name: Name,
     decision: Annotated[
-        str | None,
-        typer.Argument(help="Id of a decision on names; default: the last.", metavar="ID"),
+        str | None, typer.Argument(help="Id of a decision; default: the last.", metavar="ID")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the decisions without undoing any.")] = False,
 ) -> Result:
@@ -215,8 +207,8 @@ def undo_decision(
     if listed:
         return _decisions(name)
     said = undo(name, decision)
-    told = [f"undone: {_decision_text(said)}", f"to apply it: graphrag-dagster index {name}"]
-    return Result({"corpus": name, "undone": said.to_dict()}, told)
+    text = [f"undone: {_decision_text(said)}", f"to apply it: graphrag-dagster index {name}"]
+    return Result({"corpus": name, "undone": said.to_dict()}, text)
 
 
 def _decisions(name: str) -> Result:
@@ -225,8 +217,8 @@ def _decisions(name: str) -> Result:
     shown: list[Part] = [] if found else [f"no decisions on names of {name}"]
     for one in found:
         when = "applied" if one.word in applied else "applied by the next index"
-        told = ", ".join(dict.fromkeys((_decided_by(one), one.file, when)))
-        shown.append(Text.assemble((one.id, "bold"), f" {_decision(one)} ", (f"({told})", "dim")))
+        text = ", ".join(dict.fromkeys((_decided_by(one), one.file, when)))
+        shown.append(Text.assemble((one.id, "bold"), f" {_decision(one)} ", (f"({text})", "dim")))
     if found:
         back = f"to take one back: graphrag-dagster undo {name} ID"
         shown.append(f"{back}; what stands in corpus.yaml is taken out there")
@@ -273,8 +265,8 @@ def _affected_lines(made: DecisionResult) -> Iterator[str | Text]:
         yield f"{len(found):,} entities of today become one{where}: {_entities(found)}"
         times = Counter(name for one in found for name in set(one.names))
         for name in sorted(name for name, count in times.items() if count > 1 and not word.document):
-            told = f"{name!r} is a name of {times[name]:,} of them; --document says it of one document alone"
-            yield Text(told, "yellow")
+            text = f"{name!r} is a name of {times[name]:,} of them; --document says it of one document alone"
+            yield Text(text, "yellow")
 
 
 def _entities(found: Iterable[AffectedEntities]) -> str:
@@ -293,5 +285,5 @@ def _decision(one: RecordedDecision) -> str:
 
 
 def _decided_by(one: RecordedDecision) -> str:
-    told = (one.word.who, one.word.when and one.word.when[:16].replace("T", " "))
-    return ", ".join(filter(None, told)) or one.file
+    text = (one.word.who, one.word.when and one.word.when[:16].replace("T", " "))
+    return ", ".join(filter(None, text)) or one.file

@@ -27,8 +27,7 @@ def explore(
         typer.Option(help="Write the page with the corpus in it to this file instead of serving it."),
     ] = None,
     max_mb: Annotated[
-        float,
-        typer.Option("--max-mb", min=1, help="Maximum file size; the rest is left out and reported."),
+        float, typer.Option("--max-mb", min=1, help="Maximum file size; the rest is left out and reported.")
     ] = 5.0,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port; default: 8000, or another that is free.")

@@ -34,21 +34,13 @@ def export_corpus(
     name: Name,
     to: Annotated[
         Form,
-        typer.Option(
-            help="A project of Microsoft GraphRAG, GraphML, N-Triples, Neo4j's CSV, lists of triples as CSV, "
-            "all tables as Parquet, or these with a DuckLake catalogue."
-        ),
+        typer.Option(help="Microsoft GraphRAG, GraphML, N-Triples, Neo4j's CSV, triples, Parquet, DuckLake."),
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder; default: NAME-FORM in the current folder."),
+        Path | None, typer.Option(help="Folder; default: NAME-FORM in the current folder.")
     ] = None,
     formula_safe: Annotated[
-        bool,
-        typer.Option(
-            "--formula-safe",
-            help="In the CSV of triples, put an apostrophe before texts that a spreadsheet would run.",
-        ),
+        bool, typer.Option("--formula-safe", help="Quote texts of triples that a spreadsheet would run.")
     ] = False,
 ) -> Result:
     """Write the published snapshot of a corpus in a form.
@@ -86,14 +78,11 @@ def _export_lines(name: str, made: Exported) -> Iterator[str | Frame]:
 def write_back_corpus(
     name: Name,
     level: Annotated[
-        str | None,
-        typer.Option(help="Level whose community and summary a node gets; default: that of corpus.yaml."),
+        str | None, typer.Option(help="Level of the communities; default: that of corpus.yaml.")
     ] = None,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Remove everything written for the corpus.")
-    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove what was written for the corpus.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done without writing.")
+        bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")
     ] = False,
 ) -> Result:
     """Write what was found of a corpus onto the nodes of its server, or remove what was written.
@@ -107,8 +96,8 @@ def write_back_corpus(
             gone = remove_properties(name, dry_run=dry_run)
             done = "would be" if gone.dry else "was"
             nodes = plural(gone.nodes, "node")
-            told = f"{gone.place}: what was written back of {name} {done} removed from {nodes}"
-            return Result(asdict(gone), [told])
+            text = f"{gone.place}: what was written back of {name} {done} removed from {nodes}"
+            return Result(asdict(gone), [text])
         made = write_back(name, level=chosen, dry_run=dry_run)
     return Result(asdict(made), _write_back_lines(made))
 

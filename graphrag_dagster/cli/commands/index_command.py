@@ -13,25 +13,15 @@ def index(
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
     cold: Annotated[
-        bool, typer.Option("--cold", help="Detect communities from scratch, with new ids.")
+        bool, typer.Option("--cold", help="Find communities from scratch, with new ids.")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Run even if nothing has changed.")] = False,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name of the corpus in a folder; default: made of the folder's name."),
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of a new corpus; default: the folder's.")] = None,
     accept_removals: Annotated[
-        bool,
-        typer.Option(
-            "--accept-removals",
-            help="Index even if (nearly) all files are gone: no shrink guard.",
-        ),
+        bool, typer.Option("--accept-removals", help="Index even if nearly all files are gone.")
     ] = False,
     take_over: Annotated[
-        bool,
-        typer.Option(
-            "--take-over", help="Publish on the object store although another machine published last."
-        ),
+        bool, typer.Option("--take-over", help="Publish although another machine published last.")
     ] = False,
 ) -> Result:
     """Index a corpus; see :func:`~graphrag_dagster.cli.commands.indexing.index_corpus`."""

@@ -1,10 +1,9 @@
 """``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import polars as pl
 from rich.filesize import decimal
@@ -18,7 +17,7 @@ from graphrag_dagster.cli.commands.corpus.show_commands import (
     unread_rows,
 )
 from graphrag_dagster.cli.console import ERR
-from graphrag_dagster.cli.progress_bars import span, watching
+from graphrag_dagster.cli.progress_bars import watching
 from graphrag_dagster.cli.result import Part, Result
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import (
@@ -29,9 +28,9 @@ from graphrag_dagster.cli.run_summary import (
     usage_rows,
     usage_table,
 )
-from graphrag_dagster.errors import CorpusError, WarehouseError
+from graphrag_dagster.errors import CorpusError, GraphragError, WarehouseError
 from graphrag_dagster.kernel.common.printable import plural
-from graphrag_dagster.kernel.common.state_comparison import PLACE, DocumentChanges, compare_documents
+from graphrag_dagster.kernel.common.state_comparison import PLACE, compare_documents
 from graphrag_dagster.kernel.documents.documents import unread_files
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_before_index
 from graphrag_dagster.kernel.pipeline.corpus_deletion import withdraw
@@ -41,7 +40,7 @@ from graphrag_dagster.kernel.storage.corpus_names import is_allowed
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 from graphrag_dagster.kernel.storage.published import published, reading
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.core_tables import CORPUS_SUMMARY, DOCUMENTS, FILES, UNIT_LEDGER
 from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT
@@ -50,9 +49,6 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     units_without_grammar,
     unreadable_units,
 )
-
-if TYPE_CHECKING:
-    from graphrag_dagster.apps.planning.indexing_forecast import IndexEstimate
 
 #: Ignored files and folders that are named.
 _MOST_IGNORED = 3
@@ -139,12 +135,11 @@ def _published_documents(name: str) -> pl.DataFrame:
 
 def _run_index(name: str, wanted: IndexOptions, is_first: bool) -> RunOutcome:
     # Loaded for a run: it takes twice as long as finding out that none is needed.
-    from graphrag_dagster.apps.planning.indexing_forecast import index_estimate, note_indexing
     from graphrag_dagster.cli.job_runner import run_watched
 
     with watching():
-        before = index_estimate(name)
-    ERR.say(_estimate_line(before), markup=False)
+        before = _work_line(name, is_first)
+    ERR.say(before, markup=False)
     resources = {"clustering": {"cold": True}} if wanted.cold else {}
     if wanted.accept_removals:
         resources["corpora"] = {"accept_removals": True}
@@ -153,19 +148,25 @@ def _run_index(name: str, wanted: IndexOptions, is_first: bool) -> RunOutcome:
     ran = run_watched(name, "index", wanted.budget, resources=resources)
     # Noted while Dagster is loaded, so that an index of what is unchanged need not load it.
     unfinished_index(name)
-    used = usage_rows(name, ran.run_id)
-    paid = sum(row["cached"] for row in used) <= sum(row["calls"] for row in used)
-    note_indexing(name, ran.seconds, whole=is_first and paid)
     return ran
 
 
-def _estimate_line(before: "IndexEstimate") -> str:
-    asks = f"model {before.asks} is used" if before.asks else "no model is used"
-    calls = f", about {before.calls.expected:,.0f} calls" if before.calls else ""
-    told = f"{plural(before.files, 'file')}, {decimal(before.bytes)}; {asks}{calls}"
-    if before.seconds is None:
-        return told
-    return f"{told}; by what was indexed here before, all of it may take about {span(before.seconds)}"
+def _work_line(name: str, is_first: bool) -> str:
+    """Return how big a corpus is, and which model its index asks; of a first index, about how often."""
+    store = CorpusStore()
+    settings, sizes = store.settings(name), store.sizes(name)
+    size = f"{plural(len(sizes), 'file')}, {decimal(sum(sizes.values()))}"
+    if not any(map(settings.asks_model, settings.asked_by_index)):
+        return f"{size}; no model is used"
+    calls = ""
+    if is_first:
+        from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
+
+        # The run itself says what is wrong with the documents.
+        with suppress(GraphragError):
+            planned = sum(one.calls.expected for one in plan_corpus(name).estimates)
+            calls = f", about {planned:,.0f} calls"
+    return f"{size}; model {settings.model.for_role('extract').name} is used{calls}"
 
 
 def published_as_it_is(name: str) -> str | None:
@@ -186,7 +187,7 @@ def published_as_it_is(name: str) -> str | None:
             return None
         if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):
             return None
-        shared = shared_snapshots(warehouse, name)
+        shared = SharedSnapshots.of(warehouse, name)
         if shared and not shared.uploaded(status.snapshot):
             return None
         if shortfall_lines(warehouse, name):
@@ -210,8 +211,8 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
     used = usage_rows(name, ran.run_id)
 
     def shown() -> Iterator[Part]:
-        told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
-        yield Text.assemble((name, "bold"), f": {told}")
+        text = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
+        yield Text.assemble((name, "bold"), f": {text}")
         yield f"documents: {_changes(changed)}{_unread(files)}"
         yield from unread_lines(name, files)
         yield from account_lines(account)
@@ -245,10 +246,10 @@ def summarise(name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | 
     return Result(facts, shown(), [*missing, *retry], INCOMPLETE if missing else 0)
 
 
-def _changes(changed: DocumentChanges) -> str:
-    counts = {name: count for name, count in asdict(changed).items() if count}
+def _changes(changed: Mapping[str, int]) -> str:
+    counts = {name: count for name, count in changed.items() if count}
     if set(counts) <= {"unchanged"}:
-        return f"{plural(changed.unchanged, 'document')}, none of them changed"
+        return f"{plural(changed['unchanged'], 'document')}, none of them changed"
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 
@@ -257,5 +258,5 @@ def _unread(files: pl.DataFrame) -> str:
     ignored = unread.filter(status="ignored")["path"].to_list()
     count = unread.height - len(ignored)
     more = ", …" if len(ignored) > _MOST_IGNORED else ""
-    told = f"; {len(ignored):,} ignored ({', '.join(ignored[:_MOST_IGNORED])}{more})" if ignored else ""
-    return (f"; {plural(count, 'file')} not read" if count else "") + told
+    text = f"; {len(ignored):,} ignored ({', '.join(ignored[:_MOST_IGNORED])}{more})" if ignored else ""
+    return (f"; {plural(count, 'file')} not read" if count else "") + text

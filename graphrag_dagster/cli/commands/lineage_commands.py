@@ -29,14 +29,10 @@ _HIDDEN_FACTS = frozenset(
 def show_why(
     name: Name,
     kind: Annotated[
-        str,
-        typer.Argument(help="entity, relationship, report, claim, answer, triple or summary."),
+        str, typer.Argument(help="entity, relationship, report, claim, answer, triple or summary.")
     ],
     row: Annotated[
-        str,
-        typer.Argument(
-            help="Its id, the beginning of that, its human_readable_id, or what it is called.", metavar="ID"
-        ),
+        str, typer.Argument(help="Its id, the start of that, its number, or its name.", metavar="ID")
     ],
     everything: Everything = False,
 ) -> Result:

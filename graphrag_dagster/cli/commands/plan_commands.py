@@ -10,7 +10,7 @@ from rich.text import Text
 
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
-from graphrag_dagster.cli.console import ERR, number
+from graphrag_dagster.cli.console import ERR
 from graphrag_dagster.cli.options import Target
 from graphrag_dagster.cli.result import Frame, Part, Result, say
 from graphrag_dagster.cli.run_budget import RunBudget
@@ -30,9 +30,9 @@ def show_plan(target: Target) -> Result:
     if not plan.estimates:
         return Result(plan_facts(plan), [f"{plan.corpus}: no stage uses a model; nothing will be sent"])
     basis = "this model's earlier replies" if plan.experienced else "the names in them"
-    told = f"Text units are exact; reply sizes are estimated from {basis}; later stages are rougher. "
+    text = f"Text units are exact; reply sizes are estimated from {basis}; later stages are rougher. "
     shown = estimates(f"{plan.corpus}: {plan.text_units:,} text units", plan)
-    return Result(plan_facts(plan), [*shown, Text(f"{told}Nothing was sent.", "dim")])
+    return Result(plan_facts(plan), [*shown, Text(f"{text}Nothing was sent.", "dim")])
 
 
 def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool) -> None:
@@ -57,17 +57,14 @@ def agree_to_spend(plan: Plan, budget: RunBudget, *, yes: bool) -> None:
     usd = f"US$ {budget.max_usd:,.2f}" if budget.max_usd is not None else ""
     given = " and ".join(filter(None, (tokens, usd)))
     stops = f"it stops at {given or f'{limit:,} tokens (evaluation.max_tokens; --max-tokens sets another)'}"
-    most = limit if not given else budget.max_tokens
+    most = budget.max_tokens if given else limit
     asks = f"this run may ask a model for {_range(plan.tokens)} tokens, and {stops}"
     if most is not None and plan.tokens.expected > most:
         asks += "; by the estimate that is too little to finish, but what is paid for stays cached"
-    if yes:
-        ERR.say(asks, markup=False)
-        return
-    if not sys.stdin.isatty():
+    if not yes and not sys.stdin.isatty():
         raise GraphragError(f"{asks}. Without a terminal nothing is asked: --yes runs it")
     ERR.say(asks, markup=False)
-    if not typer.confirm("Run it?", err=True):
+    if not yes and not typer.confirm("Run it?", err=True):
         raise GraphragError("nothing was sent")
 
 
@@ -80,73 +77,51 @@ def plan_result(plan: Plan) -> Result:
 
 def estimates(title: str, plan: Plan) -> Iterator[Part]:
     """Yield a plan's stages, each with the least, the expected and the most that it needs, and their sum."""
+    facts = plan_facts(plan)
     rows = [
         {
-            "stage": one.stage,
-            "model": one.model,
-            "cached": one.cached,
-            "calls": _range(one.calls),
-            "tokens in": _range(one.input_tokens),
-            "tokens out": _range(one.output_tokens),
-            "US$": "?" if (money := usd(one, plan.prices.get(one.model))) is None else _dollars(money),
+            "stage": one["stage"],
+            "model": one["model"],
+            "cached": one["cached"],
+            "calls": _range(one["calls"]),
+            "tokens in": _range(one["input_tokens"]),
+            "tokens out": _range(one["output_tokens"]),
+            "US$": "?" if one["usd"] is None else _dollars(one["usd"]),
         }
-        for one in plan.estimates
+        for one in facts["stages"]
     ]
     yield Frame(pl.DataFrame(rows, infer_schema_length=None), title)
-    total = total_usd(plan)
-    price = "price unknown" if total is None else f"US$ {_dollars(total)}"
+    price = "price unknown" if facts["usd"] is None else f"US$ {_dollars(facts['usd'])}"
     yield f"total {_range(plan.tokens)} tokens, {price}"
 
 
-def usd(one: Estimate, price: Price | None) -> Range | None:
-    """The money of an estimate; None where the price is unknown."""
-    if price is None:
-        return None
-    dollars = (
-        price.of(int(i), int(o))
-        for i, o in (
-            (one.input_tokens.low, one.output_tokens.low),
-            (one.input_tokens.expected, one.output_tokens.expected),
-            (one.input_tokens.high, one.output_tokens.high),
-        )
-    )
-    return Range(*dollars)
-
-
-def total_usd(plan: Plan) -> Range | None:
-    """The money of all stages; None where a price is unknown."""
-    total = Range(0, 0, 0)
-    for one in plan.estimates:
-        money = usd(one, plan.prices.get(one.model))
-        if money is None:
-            return None
-        total = total + money
-    return total
-
-
-def _range(value: Range) -> str:
-    bounds = [value.expected] if value.low == value.high else [value.low, value.expected, value.high]
-    return " – ".join(number(round(bound)) for bound in bounds)
-
-
-def _dollars(value: Range) -> str:
-    return " – ".join(f"{part:.3f}" for part in (value.low, value.expected, value.high))
-
-
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """Return a plan for scripts."""
+    """Return a plan for scripts; money is None where a price is unknown."""
+    shown = ("stage", "task", "model", "cached", "calls", "input_tokens", "output_tokens", "tokens")
     stages = [
-        {
-            **{name: getattr(one, name) for name in ("stage", "task", "model", "cached")},
-            **{name: getattr(one, name) for name in ("calls", "input_tokens", "output_tokens", "tokens")},
-            "usd": usd(one, plan.prices.get(one.model)),
-        }
+        {**{name: getattr(one, name) for name in shown}, "usd": _usd(one, plan.prices.get(one.model))}
         for one in plan.estimates
     ]
+    known = [one["usd"] for one in stages if one["usd"] is not None]
     return {
         "corpus": plan.corpus,
         "text_units": plan.text_units,
         "stages": stages,
         "tokens": plan.tokens,
-        "usd": total_usd(plan),
+        "usd": sum(known, Range(0, 0, 0)) if len(known) == len(stages) else None,
     }
+
+
+def _usd(one: Estimate, price: Price | None) -> Range | None:
+    if price is None:
+        return None
+    return one.input_tokens * price.of(1, 0) + one.output_tokens * price.of(0, 1)
+
+
+def _range(value: Range) -> str:
+    bounds = [value.expected] if value.low == value.high else [value.low, value.expected, value.high]
+    return " – ".join(f"{bound:,.0f}" for bound in bounds)
+
+
+def _dollars(value: Range) -> str:
+    return " – ".join(f"{part:.3f}" for part in (value.low, value.expected, value.high))

@@ -7,7 +7,7 @@ import typer
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other than this machine's needs a token.")
+        str, typer.Option(help="Address to listen on; any but a local one needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")] = 8000,
     concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent questions.")] = 16,

@@ -54,16 +54,16 @@ def assemble_records(
     for parsed in outputs:
         for triple in parsed.triples:
             records.add(triple, wanted)
-        records.aside += parsed.incomplete
-    aside = tuple(Quarantined("relationship", one.raw, one.reason) for one in records.aside)
+        records.incomplete += parsed.incomplete
+    quarantined = tuple(Quarantined("relationship", one.raw, one.reason) for one in records.incomplete)
     if not records.entities:
-        return UnitExtraction(unit.id, "empty", reason="no entities found", quarantined=aside)
+        return UnitExtraction(unit.id, "empty", reason="no entities found", quarantined=quarantined)
     return UnitExtraction(
         unit.id,
         "extracted",
         entities=tuple(records.entities.values()),
         relationships=tuple(records.relationships.values()),
-        quarantined=aside,
+        quarantined=quarantined,
         untyped=frozenset(records.entities) - {one.name for one in named},
     )
 
@@ -82,10 +82,10 @@ class _Records:
             for one in named
         }
         self.relationships: dict[tuple[str, str, str], RelationshipInstance] = {}
-        self.aside: list[IncompleteTriple] = []
+        self.incomplete: list[IncompleteTriple] = []
 
     def add(self, triple: RebelTriple, wanted: Collection[str]) -> None:
-        """Take a triple, or put it aside."""
+        """Take a triple, or quarantine it."""
         source, target, label = (
             normalise(triple.head),
             normalise(triple.tail),
@@ -93,7 +93,7 @@ class _Records:
         )
         if reason := _unfit_reason(source, target, label):
             raw = f"{triple.head} – {triple.relation} – {triple.tail}"
-            self.aside.append(IncompleteTriple(raw, reason))
+            self.incomplete.append(IncompleteTriple(raw, reason))
         elif label and (not wanted or label in wanted) and (source, label, target) not in self.relationships:
             told = f"{clean(triple.head)} {clean(triple.relation)} {clean(triple.tail)}."
             ends = [self._places_of(triple.head, told), self._places_of(triple.tail, told)]

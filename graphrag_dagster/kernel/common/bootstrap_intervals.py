@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 RESAMPLES = 2000
+#: Coverage of the intervals.
 LEVEL = 0.95
 SEED = 0
 _DRAWS_AT_ONCE = 1_000_000
@@ -26,14 +27,11 @@ class MeanInterval:
     high: float | None
 
 
-def mean_interval(
-    values: ArrayLike, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
-) -> MeanInterval | None:
+def mean_interval(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int = SEED) -> MeanInterval | None:
     """Return the percentile bootstrap interval of the mean, independent of the order of the values.
 
     Args:
         values: shape [n], finite.
-        level: coverage, between 0 and 1.
         resamples: number of samples of n values drawn with replacement, two or more.
         seed: random seed; equal arguments give equal bounds.
 
@@ -41,10 +39,8 @@ def mean_interval(
         None without values. Without bounds if all values are equal, or there is only one.
 
     Raises:
-        ValueError: a value is not finite, the shape is not [n], or an option is out of range.
+        ValueError: a value is not finite, or the shape is not [n].
     """
-    if not 0 < level < 1 or resamples < 2:
-        raise ValueError(f"level {level} must lie between 0 and 1, resamples {resamples} must be two or more")
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not np.isfinite(array).all():
         raise ValueError(f"finite values of shape [n] are wanted, not {array.shape}: {array}")
@@ -66,5 +62,5 @@ def mean_interval(
         rng=seed,
     )
     # SciPy versions agree on the resampled means, not on the last digits of their quantiles.
-    low, high = np.quantile(drawn.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(drawn.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return MeanInterval(len(array), fsum(array) / len(array), float(low), float(high))

@@ -73,6 +73,15 @@ Places = NDArray[np.int64]
 Weights = NDArray[np.float64]
 
 
+def expand_ranges(starts: Places, rows: NDArray[np.integer]) -> Places:
+    """Return all positions from ``starts[row]`` to ``starts[row + 1]``, row by row."""
+    sizes = starts[rows + 1] - starts[rows]
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    positions: Places = np.arange(total, dtype=np.int64) + np.repeat(starts[rows] - (ends - sizes), sizes)
+    return positions
+
+
 @dataclass(frozen=True, slots=True)
 class WeightedLists:
     """List i is ``values[starts[i]:starts[i + 1]]``, ascending and distinct, with the same slice of
@@ -112,11 +121,9 @@ class WeightedLists:
         Returns:
             three arrays of equal length: index in ``owners``, value, weight.
         """
-        begins = self.starts[owners]
-        sizes = self.starts[owners + 1] - begins
+        sizes = self.starts[owners + 1] - self.starts[owners]
         indices = np.repeat(np.arange(len(owners)), sizes)
-        skipped = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(sizes) else sizes
-        flat = np.arange(int(sizes.sum())) + np.repeat(begins - skipped, sizes)
+        flat = expand_ranges(self.starts, owners)
         return indices, self.values[flat], self.weights[flat]
 
 

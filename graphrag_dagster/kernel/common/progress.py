@@ -97,25 +97,6 @@ def track(items: Iterable[T], name: str, total: int | None = None) -> Iterator[T
             running.advance()
 
 
-#: Descriptions of the calls of tasks whose names are not clear enough.
-_WORDS = {
-    "extract_graph": "entities and relationships of a text unit",
-    "extract_claims": "claims of a text unit",
-    "type_entities": "types of names",
-    "judge_names": "whether names are one entity",
-    "summarize_descriptions": "merging descriptions",
-    "community_report": "a community report",
-    "rate_reports": "rating reports",
-    "global_map": "reading the context",
-    "global_reduce": "the answer",
-    "local_search": "the answer",
-    "route": "choosing the search method",
-    "judge_answers": "judging answers",
-    "probe": "a test question",
-    "embed": "vectors",
-}
-
-
 @dataclass(eq=False, slots=True)
 class PendingCall:
     """A call: its model, its task, its start in monotonic seconds, and whether it has been sent."""
@@ -124,11 +105,6 @@ class PendingCall:
     task: str
     begun: float = field(default_factory=time.monotonic)
     sent: bool = False
-
-    @property
-    def description(self) -> str:
-        """Description of the call."""
-        return _WORDS.get(self.task, self.task.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True)

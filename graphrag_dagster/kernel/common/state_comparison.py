@@ -87,27 +87,15 @@ def flatten(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return flat
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentChanges:
-    """Numbers of added, edited, renamed, removed and unchanged documents; renamed are those of a renamed
-    file.
-    """
-
-    added: int
-    edited: int
-    renamed: int
-    removed: int
-    unchanged: int
-
-
 #: The columns of ``corpus.documents`` that locate a document.
 PLACE = ("path", "source_id", "row")
 
 
-def compare_documents(before: pl.DataFrame, now: pl.DataFrame) -> DocumentChanges:
-    """Count changes of documents, identified by id; an edited document is identified by its location.
+def compare_documents(before: pl.DataFrame, now: pl.DataFrame) -> dict[str, int]:
+    """Return the numbers of ``added``, ``edited``, ``renamed``, ``removed`` and ``unchanged`` documents.
 
-    A row with an id in its file is located by that id, wherever it is in the file.
+    They are identified by id, an edited document by its location; renamed are those of a renamed file. A row
+    with an id in its file is located by that id, wherever it is in the file.
 
     Args:
         before: rows of ``corpus.documents`` with the columns ``document_id`` and those of :data:`PLACE`.
@@ -118,7 +106,13 @@ def compare_documents(before: pl.DataFrame, now: pl.DataFrame) -> DocumentChange
     edited = (gone & new).total()
     paths = [dict(frame.select("document_id", "path").iter_rows()) for frame in (before, now)]
     renamed = sum(paths[0][one] != paths[1][one] for one in both)
-    return DocumentChanges(new.total() - edited, edited, renamed, gone.total() - edited, len(both) - renamed)
+    return {
+        "added": new.total() - edited,
+        "edited": edited,
+        "renamed": renamed,
+        "removed": gone.total() - edited,
+        "unchanged": len(both) - renamed,
+    }
 
 
 def _places(documents: pl.DataFrame) -> Counter[tuple[object, ...]]:

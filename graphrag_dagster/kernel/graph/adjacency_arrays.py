@@ -4,8 +4,7 @@ The arrays are in memory, or memory-mapped from files.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.common.array_files import load_array
-from graphrag_dagster.kernel.common.packed_arrays import Texts
+from graphrag_dagster.kernel.common.packed_arrays import Texts, expand_ranges
 from graphrag_dagster.kernel.graph.graph_labels import Vocabulary
 
 #: Relations of Freebase that the paper excludes (appendix B.2, and the lists in its code).
@@ -60,9 +59,11 @@ Longs = NDArray[np.int64]
 
 #: Least share of node pairs with an edge back in graphs that already contain inverse relations.
 RECIPROCAL = 0.2
-#: Version of the arrays and files.
+#: Version of the arrays and files, which is in the name of their folder.
 FORMAT = 1
 _ABOUT = "about.json"
+_TEXTS = ("entity_ids", "labels")
+_ARRAYS = ("label_of", "heads", "edge_relations", "tails", "out_starts", "in_starts", "in_edges")
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +154,13 @@ class PathStore:
 
     def write(self, folder: Path) -> None:
         """Write the arrays into an existing folder; see :meth:`open`."""
-        for name, array in _arrays(self).items():
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        for name in _TEXTS:
+            texts: Texts = getattr(self, name)
+            arrays |= {f"{name}_block": texts.block, f"{name}_starts": texts.starts}
+        for name, array in arrays.items():
             np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
-        about = {
-            "format": FORMAT,
-            "relations": self.relations,
-            "left_out": self.left_out,
-            "reciprocal": self.reciprocal,
-        }
+        about = {"relations": self.relations, "left_out": self.left_out, "reciprocal": self.reciprocal}
         (folder / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
 
     @classmethod
@@ -168,28 +168,21 @@ class PathStore:
         """Open the graph stored in a folder; its arrays are memory-mapped.
 
         Raises:
-            WarehouseError: a file is missing, damaged or has another format.
+            WarehouseError: a file is missing or damaged.
         """
+
+        def mapped(name: str) -> NDArray[Any]:
+            return load_array(folder / f"{name}.npy", "r")
+
         try:
             about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-            if about["format"] != FORMAT:
-                raise WarehouseError(f"{folder}: arrays of format {about['format']}, not {FORMAT}; delete it")
-            mapped: dict[str, Any] = {name: load_array(folder / f"{name}.npy", "r") for name in _ARRAYS}
-        except (OSError, ValueError, KeyError) as error:
+            arrays: dict[str, Any] = {name: mapped(name) for name in _ARRAYS}
+            arrays |= {name: Texts(mapped(f"{name}_block"), mapped(f"{name}_starts")) for name in _TEXTS}
+            return cls(**arrays, **{**about, "relations": tuple(about["relations"])})
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise WarehouseError(
                 f"{folder}: the arrays of a graph cannot be read ({error}); delete it"
             ) from error
-        texts: dict[str, Any] = {
-            name: Texts(mapped.pop(f"{name}_block"), mapped.pop(f"{name}_starts"))
-            for name in ("entity_ids", "labels")
-        }
-        return cls(
-            **texts,
-            **mapped,
-            relations=tuple(about["relations"]),
-            left_out=about["left_out"],
-            reciprocal=about["reciprocal"],
-        )
 
 
 def store_of(entities: pl.DataFrame, triples: pl.DataFrame, prefilter: Prefilter | None = None) -> PathStore:
@@ -269,15 +262,6 @@ def build_path_store(
     )
 
 
-def expand_ranges(starts: Longs, rows: NDArray[np.integer]) -> Longs:
-    """Return all positions from ``starts[row]`` to ``starts[row + 1]``, row by row."""
-    sizes = starts[rows + 1] - starts[rows]
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    positions: Longs = np.arange(total, dtype=np.int64) + np.repeat(starts[rows] - (ends - sizes), sizes)
-    return positions
-
-
 def _starts(ends: Ints, count: int) -> Longs:
     offsets = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(ends, minlength=count), out=offsets[1:])
@@ -291,20 +275,3 @@ def _reciprocal(heads: Ints, tails: Ints, count: int) -> float:
         return 0.0
     back = np.unique(tails.astype(np.int64) * count + heads)
     return float(len(np.intersect1d(pairs, back, assume_unique=True)) / len(pairs))
-
-
-def _arrays(store: PathStore) -> Mapping[str, NDArray[np.generic]]:
-    arrays: dict[str, NDArray[np.generic]] = {}
-    for attribute in fields(store):
-        value = getattr(store, attribute.name)
-        if isinstance(value, Texts):
-            arrays |= {f"{attribute.name}_block": value.block, f"{attribute.name}_starts": value.starts}
-        elif isinstance(value, np.ndarray):
-            arrays[attribute.name] = value
-    return arrays
-
-
-_ARRAYS = (
-    *("entity_ids_block", "entity_ids_starts", "labels_block", "labels_starts", "label_of", "heads"),
-    *("edge_relations", "tails", "out_starts", "in_starts", "in_edges"),
-)

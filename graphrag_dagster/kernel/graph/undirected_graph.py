@@ -37,16 +37,20 @@ class Network:
         return Network(self.names, self.low[kept], self.high[kept], self.weight[kept])
 
 
-def network(edges: pl.DataFrame) -> Network:
+def network(edges: pl.DataFrame, names: pl.Series | None = None) -> Network:
     """Return a graph from ``source``, ``target`` and ``weight``, independent of row order and direction.
+
+    Args:
+        edges: the edges.
+        names: all nodes, sorted; default: the ends of the edges.
 
     Raises:
         GraphragError: a weight is negative or not a number, or an end point is null; names the edge.
     """
     _check(edges)
     ends = pl.concat([edges["source"], edges["target"]])
-    names = ends.unique().sort()
-    indices = (ends.rank("dense").to_numpy() - 1).astype(np.int64)
+    names = ends.unique().sort() if names is None else names
+    indices = names.search_sorted(ends).to_numpy().astype(np.int64)
     source, target = indices[: len(edges)], indices[len(edges) :]
     low, high = np.minimum(source, target), np.maximum(source, target)
     weight = edges["weight"].cast(pl.Float64).to_numpy()
@@ -59,27 +63,14 @@ def network(edges: pl.DataFrame) -> Network:
     return Network(names, low[first], high[first], summed)
 
 
-def network_of(relationships: pl.DataFrame) -> Network:
-    """Return the graph of rows of ``graph.relationships``; raises like :func:`network`."""
-    return network(relationships.select("weight", source="source_id", target="target_id"))
+def network_of(relationships: pl.DataFrame, entities: pl.DataFrame | None = None) -> Network:
+    """Return the graph of rows of ``graph.relationships``, with isolated ``entities`` too if they are given.
 
-
-def whole_graph(entities: pl.DataFrame, relationships: pl.DataFrame) -> Network:
-    """Return the graph of rows of ``graph.relationships`` with all ``entities``, isolated ones too."""
-    names = entities["entity_id"].sort()
-    places = names.to_frame("name").with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
-    ends = (
-        relationships.select("source_id", "target_id", "weight")
-        .join(places.rename({"place": "source"}), left_on="source_id", right_on="name")
-        .join(places.rename({"place": "target"}), left_on="target_id", right_on="name")
-        .select(
-            low=pl.min_horizontal("source", "target"),
-            high=pl.max_horizontal("source", "target"),
-            weight="weight",
-        )
-        .sort("low", "high")
-    )
-    return Network(names, *(ends[name].to_numpy() for name in ("low", "high", "weight")))
+    Raises:
+        GraphragError: see :func:`network`.
+    """
+    edges = relationships.select("weight", source="source_id", target="target_id")
+    return network(edges, None if entities is None else entities["entity_id"].sort())
 
 
 def clustered_part(graph: Network, profile: Profile) -> Network:

@@ -62,60 +62,37 @@ def _by_mentions(names: pl.DataFrame) -> list[str]:
 _COLUMNS = ("document_id", "name", "entity")
 
 
-class ResolvedRows:
-    """Looks up instances by entity or text unit, with their names replaced by those of the resolved entities.
+def instances_of(
+    rows: LineageRows, table: str, names: Sequence[str], entities: Iterable[str]
+) -> pl.DataFrame:
+    """Return the instances whose first name resolves to one of the entities, with names of entities.
 
     Args:
         rows: the tables.
+        table: ``schema.table``, with ``text_unit_id``.
+        names: the columns with names.
+        entities: normalised names.
     """
+    resolved = sorted(set(entities))
+    spellings = rows.of(ALIASES, "entity", resolved, _COLUMNS)["name"].to_list()
+    instances = rows.of(table, names[0], sorted({*resolved, *spellings}))
+    return resolved_instances(rows, instances, names).filter(pl.col(names[0]).is_in(resolved))
 
-    def __init__(self, rows: LineageRows) -> None:
-        self._rows = rows
 
-    def of_entities(
-        self, table: str, names: Sequence[str], entities: Iterable[str], columns: Sequence[str] = ()
-    ) -> pl.DataFrame:
-        """Return the instances whose first name resolves to one of the entities.
-
-        Args:
-            table: ``schema.table``, with ``text_unit_id``.
-            names: the columns with names.
-            entities: normalised names.
-            columns: columns of the table; default: all.
-        """
-        resolved = sorted(set(entities))
-        spellings = self._rows.of(ALIASES, "entity", resolved, _COLUMNS)["name"].to_list()
-        instances = self._rows.of(table, names[0], sorted({*resolved, *spellings}), columns)
-        return self._named(instances, names).filter(pl.col(names[0]).is_in(resolved))
-
-    def in_units(
-        self, table: str, names: Sequence[str], units: Iterable[str], columns: Sequence[str] = ()
-    ) -> pl.DataFrame:
-        """Return the instances in some text units.
-
-        Args:
-            table: ``schema.table``, with ``text_unit_id``.
-            names: the columns with names.
-            units: ids of text units.
-            columns: columns of the table, including ``text_unit_id``; default: all.
-        """
-        return self._named(self._rows.of(table, "text_unit_id", units, columns), names)
-
-    def _named(self, instances: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-        units = self._rows.of(
-            "corpus.text_chunks",
-            "text_unit_id",
-            instances["text_unit_id"].unique(),
-            ("text_unit_id", "document_id"),
-        )
-        mentioned = pl.concat([instances[name] for name in names]).drop_nulls().unique()
-        documents = units["document_id"].unique()
-        # Filter by whichever is rarer: a frequent name has aliases in most documents of the corpus.
-        column, values = (
-            ("name", mentioned) if len(mentioned) < len(documents) else ("document_id", documents)
-        )
-        aliases = self._rows.of(ALIASES, column, values, _COLUMNS)
-        return named_by_entities(instances, names, aliases, units)
+def resolved_instances(rows: LineageRows, instances: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return instances with the names in some columns replaced by those of the entities."""
+    units = rows.of(
+        "corpus.text_chunks",
+        "text_unit_id",
+        instances["text_unit_id"].unique(),
+        ("text_unit_id", "document_id"),
+    )
+    mentioned = pl.concat([instances[name] for name in names]).drop_nulls().unique()
+    documents = units["document_id"].unique()
+    # Filter by whichever is rarer: a frequent name has aliases in most documents of the corpus.
+    column, values = ("name", mentioned) if len(mentioned) < len(documents) else ("document_id", documents)
+    aliases = rows.of(ALIASES, column, values, _COLUMNS)
+    return named_by_entities(instances, names, aliases, units)
 
 
 _NODES = "graph.context_nodes"

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.entity_lineage import ResolvedRows
+from graphrag_dagster.kernel.lineage.entity_lineage import instances_of, resolved_instances
 from graphrag_dagster.kernel.lineage.lineage_steps import (
     KINDS,
     Below,
@@ -118,7 +118,6 @@ class Instances:
 
     def __init__(self, rows: LineageRows, most: int | None) -> None:
         self._rows = rows
-        self._resolved = ResolvedRows(rows)
         self._imported = ImportedRows(rows, most)
         self._most = most
 
@@ -133,7 +132,7 @@ class Instances:
         }
 
     def _entities(self, found: pl.DataFrame) -> tuple[pl.DataFrame, Below]:
-        records = self._resolved.of_entities(_MENTIONS, ["name"], found["name"]).with_columns(
+        records = instances_of(self._rows, _MENTIONS, ["name"], found["name"]).with_columns(
             owner="name", title="surface"
         )
         below = {**self._imported.entities(found), **self._below(records)}
@@ -144,7 +143,7 @@ class Instances:
         owners = found.select(*ends, owner="relationship_id")
         names = pl.concat([found[end] for end in ends]).unique()
         records = (
-            self._resolved.of_entities(_STATEMENTS, ends, names)
+            instances_of(self._rows, _STATEMENTS, ends, names)
             .with_columns(
                 title=label,
                 source=pl.min_horizontal(ends),
@@ -159,7 +158,7 @@ class Instances:
         about = ["subject", "object", "type"]
         owners = found.select(*about, owner="claim_id")
         records = (
-            self._resolved.of_entities(_CLAIMS, ["subject", "object"], found["subject"])
+            instances_of(self._rows, _CLAIMS, ["subject", "object"], found["subject"])
             .join(owners, on=about, nulls_equal=True)
             .with_columns(title=_ABOUT, instance_id="claim_id")
         )
@@ -180,9 +179,9 @@ class Instances:
         """Return the spans of the ends of relation records without their own spans, by unit and name."""
         spanless = records.filter(pl.col("spans").list.len() == 0)
         names = set(spanless["source"]) | set(spanless["target"])
-        mentions = self._resolved.in_units(
-            _MENTIONS, ["name"], spanless["text_unit_id"].unique(), ("text_unit_id", "name", "spans")
-        ).filter(pl.col("name").is_in(list(names)))
+        units, columns = spanless["text_unit_id"].unique(), ("text_unit_id", "name", "spans")
+        found = self._rows.of(_MENTIONS, "text_unit_id", units, columns)
+        mentions = resolved_instances(self._rows, found, ["name"]).filter(pl.col("name").is_in(list(names)))
         ends: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for unit, name, spans in mentions.iter_rows():
             ends.setdefault((unit, name), []).extend((span["start"], span["end"]) for span in spans)

@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.models.batch_api import (
     batch_line,
     key_of,
 )
-from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, refresh
+from graphrag_dagster.kernel.models.batch_store import BatchLine, BatchStore, RequestBatch, refresh
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, User, reply_key
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Listener, RefusedInBatch
@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import capabilities_
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 _OF_NO_USE = frozenset({"failed", "cancelling", "cancelled"})
-_FATES = {"failed": "was refused", "missing": "is lost"}
+_STATUSES = {"failed": "was refused", "missing": "is lost"}
 
 
 class BatchPending(EndpointError):
@@ -56,27 +56,18 @@ class BatchSender:
         settings: the model and its endpoint.
         user: whose batches these are.
         database: where batches and their answers are kept.
-        quiet: seconds without a new request after which what is there is submitted; default:
-            ``QUIET_SECONDS``.
         first_wait: seconds before the first retry of a call of the Batch API.
     """
 
     def __init__(
-        self,
-        settings: ModelSettings,
-        user: User,
-        database: Database,
-        *,
-        quiet: float | None = None,
-        first_wait: float = 0.5,
+        self, settings: ModelSettings, user: User, database: Database, *, first_wait: float = 0.5
     ) -> None:
         self.settings = settings
         self._user = user
         self._store = BatchStore(database)
         self._known = CapabilityStore(database)
         self._api = BatchApi(settings, first_wait)
-        self._quiet = QUIET_SECONDS if quiet is None else quiet
-        self._waiting: dict[asyncio.Future[None], tuple[bytes, ChatRequest]] = {}
+        self._waiting: dict[asyncio.Future[BatchLine], tuple[bytes, ChatRequest]] = {}
         self._arrived = 0
         self._turns: asyncio.Task[None] | None = None
         self._store.forget_made(user)
@@ -96,11 +87,18 @@ class BatchSender:
             RefusedInBatch: a batch came back without it.
             EndpointError: the Batch API cannot be used, or a batch failed as a whole.
         """
-        key = self._key(request)
-        while (line := self._store.take(key, self._user.run_id)) is None:
-            await self._wait(key, request)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[BatchLine] = loop.create_future()
+        self._waiting[future] = (self._key(request), request)
+        self._arrived += 1
+        if self._turns is None:
+            self._turns = loop.create_task(self._take_turns())
+        try:
+            line = await future
+        finally:
+            del self._waiting[future]
         if line.reply is None:
-            raise RefusedInBatch(f"{self._api.shown_url} refused a request of batch {line.batch}")
+            raise RefusedInBatch(f"{self._api.shown_url} refused a request of a batch")
         if listen:
             listen(line.reply.text)
         if tries:
@@ -119,31 +117,19 @@ class BatchSender:
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
 
-    async def _wait(self, key: bytes, request: ChatRequest) -> None:
-        """Return when there is a result of the request."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-        self._waiting[future] = (key, request)
-        self._arrived += 1
-        if self._turns is None:
-            self._turns = loop.create_task(self._take_turns())
-        try:
-            await future
-        finally:
-            self._waiting.pop(future, None)
-
     async def _take_turns(self) -> None:
         """Decide what to do, whenever no request has come for a while, until nobody waits."""
         try:
             while self._waiting_requests():
                 before = self._arrived
-                await asyncio.sleep(self._quiet)
+                await asyncio.sleep(QUIET_SECONDS)
                 if self._arrived == before:
                     await self._decide()
         except Exception as error:
             # Whatever it is, those who wait must hear of it, or they would wait for ever.
-            for future in [one for one in self._waiting if not one.done()]:
-                future.set_exception(error)
+            for future in self._waiting:
+                if not future.done():
+                    future.set_exception(error)
         finally:
             self._turns = None
 
@@ -161,7 +147,8 @@ class BatchSender:
         if self._hand_out(wanted):
             return
         self._report_problem()
-        fresh = self._new_requests(wanted)
+        under_way = self._store.keys_in_progress(list(wanted))
+        fresh = {key: request for key, request in wanted.items() if key not in under_way}
         if fresh and await self._adopt_batches(fresh):
             return
         await self._submit(fresh)
@@ -177,23 +164,19 @@ class BatchSender:
         found = dict(one for future, one in self._waiting.items() if not future.done())
         return {key: found[key] for key in sorted(found)}
 
-    def _new_requests(self, wanted: dict[bytes, ChatRequest]) -> dict[bytes, ChatRequest]:
-        under_way = self._store.keys_in_progress(list(wanted))
-        return {key: request for key, request in wanted.items() if key not in under_way}
-
     def _hand_out(self, wanted: dict[bytes, ChatRequest]) -> bool:
-        settled = self._store.settled_keys(list(wanted))
+        came = self._store.take(list(wanted), self._user.run_id)
         for future, (key, _) in self._waiting.items():
-            if key in settled and not future.done():
-                future.set_result(None)
-        return bool(settled)
+            if key in came and not future.done():
+                future.set_result(came[key])
+        return bool(came)
 
     def _report_problem(self) -> None:
         if batch := self._store.complaint(self._user.corpus, self._user.asset):
-            fate = _FATES.get(batch.status, f"is {batch.status}, with errors")
+            status = _STATUSES.get(batch.status, f"is {batch.status}, with errors")
             broke = (batch.problem or "").startswith(NO_CREDIT)
             raise (OutOfCredit if broke else EndpointError)(
-                f"batch {batch.id} at {batch.url} {fate}: {batch.problem}. All answers are kept; fix the "
+                f"batch {batch.id} at {batch.url} {status}: {batch.problem}. All answers are kept; fix the "
                 "problem and run again to submit the rest"
             )
 

@@ -45,10 +45,9 @@ _SETTLED = "(answer is not null or error is not null)"
 class BatchLine:
     """Outcome of a request: a reply, or none where it was refused.
 
-    ``batch``: that it was sent with. ``seen``: it was taken before, so it is on an earlier account.
+    ``seen``: it was taken before, so it is on an earlier account.
     """
 
-    batch: str
     reply: ChatReply | None
     seen: bool
 
@@ -127,31 +126,28 @@ class BatchStore:
 
         self._database.write(write)
 
-    def take(self, key: bytes, run_id: str) -> BatchLine | None:
-        """Return the result of a request and note which run has it; None where there is none."""
+    def take(self, keys: Sequence[bytes], run_id: str) -> dict[bytes, BatchLine]:
+        """Return the results there are of these requests, and note which run has them."""
+        query = f"select key, answer, taken from batch_lines where {_SETTLED} and key in ({{keys}})"
         with self._database.reading() as connection:
-            row = connection.execute(
-                f"select batch, answer, taken from batch_lines where key = ? and {_SETTLED}", (key,)
-            ).fetchone()
-        if row is None:
-            return None
-        batch, answer, taken = row
-        if taken != run_id:
-            self._database.write(
-                lambda connection: connection.execute(
-                    "update batch_lines set taken = ? where key = ?", (run_id, key)
-                )
-            )
-        reply = ChatReply(**json.loads(answer)) if answer else None
-        return BatchLine(batch, reply, seen=taken is not None)
-
-    def settled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return those of the requests that have a result."""
-        return set(self._lines(keys, _SETTLED))
+            rows = list(rows_of_keys(connection, query, keys))
+        update = "update batch_lines set taken = ? where key = ?"
+        self._database.write(
+            lambda connection: connection.executemany(update, [(run_id, row[0]) for row in rows])
+        )
+        return {
+            key: BatchLine(ChatReply(**json.loads(answer)) if answer else None, seen=before is not None)
+            for key, answer, before in rows
+        }
 
     def keys_in_progress(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the requests that are in an open batch, and its id."""
-        return self._lines(keys, f"not {_SETTLED} and closed is null")
+        query = (
+            "select key, batch from batch_lines join batches on batch = id "
+            f"where not {_SETTLED} and closed is null and key in ({{keys}})"
+        )
+        with self._database.reading() as connection:
+            return dict(rows_of_keys(connection, query, keys))
 
     def complaint(self, corpus: str, asset: str) -> RequestBatch | None:
         """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
@@ -198,11 +194,6 @@ class BatchStore:
         for corpus, batch in rows:
             found[corpus] = (*found.get(corpus, ()), batch)
         return found
-
-    def _lines(self, keys: Sequence[bytes], chosen: str) -> dict[bytes, str]:
-        query = f"select key, batch from batch_lines join batches on batch = id where {chosen}"
-        with self._database.reading() as connection:
-            return dict(rows_of_keys(connection, f"{query} and key in ({{keys}})", keys))
 
 
 #: Gives the settings of the models of a corpus.

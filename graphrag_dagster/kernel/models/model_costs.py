@@ -66,12 +66,11 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens; ``source`` says where they are from."""
+    """US dollars per million tokens."""
 
     input: float
     output: float
     cached_input: float
-    source: str
 
     def of(self, input_tokens: int, output_tokens: int, cached_input_tokens: int = 0) -> float:
         """Return the US dollars of a call; the cached tokens are part of the input tokens."""
@@ -81,7 +80,7 @@ class Price:
 
     def times(self, factor: float) -> Price:
         """Return the price at a discount, such as that of a batch."""
-        return Price(self.input * factor, self.output * factor, self.cached_input * factor, self.source)
+        return Price(self.input * factor, self.output * factor, self.cached_input * factor)
 
 
 @cache
@@ -97,7 +96,7 @@ def listed_price(model: str, url: str) -> Price | None:
         return None
     output = _price_from_list(model, url, input_tokens=0, output_tokens=_MILLION)
     cached = _price_from_list(model, url, input_tokens=_MILLION, cache_read_tokens=_MILLION, output_tokens=0)
-    return Price(fresh, output or 0.0, fresh if cached is None else cached, "genai-prices")
+    return Price(fresh, output or 0.0, fresh if cached is None else cached)
 
 
 def _price_from_list(model: str, url: str, **tokens: int) -> float | None:
@@ -134,17 +133,6 @@ class BudgetExhausted(GraphragError):
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """Tokens and US dollars."""
-
-    tokens: int = 0
-    usd: float = 0.0
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(self.tokens + other.tokens, self.usd + other.usd)
-
-
-@dataclass(frozen=True, slots=True)
 class Budget:
     """The limits of a run.
 
@@ -161,12 +149,12 @@ class Budget:
         """Whether there is a limit at all."""
         return self.max_tokens is not None or self.max_usd is not None
 
-    def allows(self, spent: Amount) -> bool:
+    def allows(self, spent: ModelUse) -> bool:
         """Whether so much may be spent."""
         tokens = self.max_tokens is None or spent.tokens <= self.max_tokens
         return tokens and (self.max_usd is None or spent.usd <= self.max_usd + 1e-12)
 
-    def exceeded_reason(self, spent: Amount, worst: Amount) -> str:
+    def exceeded_reason(self, spent: ModelUse, worst: ModelUse) -> str:
         """Say why a call is not sent that may cost ``worst``."""
         limits = []
         if self.max_tokens is not None:

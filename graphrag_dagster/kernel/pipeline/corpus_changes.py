@@ -1,16 +1,15 @@
 """Changes of a corpus's files and settings since its publication, and the guard against lost files."""
 
-import hashlib
-import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from graphrag_dagster.errors import CorpusError, DamagedError, ObjectStoreError
+from graphrag_dagster.kernel.common.file_discovery import DECISIONS_FILE, SETTINGS_FILE, hash_files
 from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.common.state_comparison import (
     Change,
     FileChanges,
@@ -23,7 +22,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Published, published
-from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.shared_publishing import SharedPublisher
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -37,7 +36,7 @@ def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> 
         CorpusError: no such corpus.
         SettingsError: its settings are invalid.
     """
-    hashes = store.hashes(name)
+    hashes = hash_files(store.found(name))
     if snapshot is None:
         return compare_files({}, hashes)
     files = snapshot.manifest.get("files")
@@ -94,7 +93,7 @@ def check_before_index(corpora: CorpusStore, warehouse: Warehouse, corpus: str) 
         StaleError: another home has published the corpus since this one did.
         SettingsError: the settings are invalid.
     """
-    if shared := shared_publisher(warehouse, corpus):
+    if shared := SharedPublisher.of(warehouse, corpus):
         # Where it does not answer, the publication will ask again.
         with suppress(ObjectStoreError):
             shared.check_stale()
@@ -123,55 +122,36 @@ def _is_suspicious(before: int, gone: int, now: int) -> bool:
     return before > 0 and gone >= _GONE * before and now <= _LEFT * before
 
 
-_NO_PART = (".", "~$")
-_LEFTOVERS = ("~", ".swp", ".swo")
-
-
-def cheap_fingerprint(folders: Iterable[Path]) -> str:
-    """Hash of path, size and modification time of every file below folders, including ``corpus.yaml``.
-
-    Hidden files and leftovers of editors are skipped. Reads no file.
+def cheap_fingerprint(corpora: CorpusStore, corpus: str) -> str:
+    """Hash of path, size and modification time of every file that an index would read. Reads no file.
 
     Raises:
-        OSError: a folder cannot be listed.
+        CorpusError: no such corpus, or its folder cannot be listed.
+        SettingsError: its settings are invalid.
+        OSError: a file has just been deleted.
     """
-    digest = hashlib.sha256()
-    for path, entry in chain.from_iterable(map(_files, folders)):
-        status = entry.stat()
-        digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()[:16]
+    read = [file.location for file in corpora.found(corpus) if not file.problem]
+    status = [(path, path.stat()) for path in (*read, *_files_of_settings(corpora, corpus))]
+    return stable_id(*(f"{path} {file.st_size} {file.st_mtime_ns}" for path, file in status))
 
 
-def content_fingerprint(folders: Iterable[Path]) -> str:
-    """Hash of path and content of every file below folders.
+def content_fingerprint(corpora: CorpusStore, corpus: str) -> str:
+    """Hash of path and content of every file that an index would read.
 
     Raises:
-        OSError: a file cannot be read, for instance because it has just been deleted.
+        CorpusError: no such corpus, or its folder cannot be listed.
+        SettingsError: its settings are invalid.
+        OSError: the settings have just been deleted.
     """
-    digest = hashlib.sha256()
-    for path, entry in chain.from_iterable(map(_files, folders)):
-        digest.update(path.encode("utf-8", "surrogateescape") + b"\0")
-        with Path(entry.path).open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
+    settings = [path.read_bytes().hex() for path in _files_of_settings(corpora, corpus)]
+    hashes = hash_files(corpora.found(corpus))
+    return stable_id(*(f"{path} {content}" for path, content in hashes.items()), *settings)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Return files at any depth with their path below the folder, sorted by path."""
-    files: list[tuple[str, os.DirEntry[str]]] = []
-    pending = [(str(folder), "")]
-    while pending:
-        current, prefix = pending.pop()
-        with os.scandir(current) as listing:
-            for entry in listing:
-                if entry.name.startswith(_NO_PART) or entry.name.endswith(_LEFTOVERS):
-                    continue
-                path = f"{prefix}{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append((entry.path, f"{path}/"))
-                elif entry.is_file():
-                    files.append((path, entry))
-    return iter(sorted(files, key=lambda item: item[0]))
+def _files_of_settings(corpora: CorpusStore, corpus: str) -> list[Path]:
+    """Return the files in the folders of a corpus that are no documents, but decide what is made of them."""
+    places = [folder / name for folder in corpora.folders(corpus) for name in (SETTINGS_FILE, DECISIONS_FILE)]
+    return [path for path in places if path.is_file()]
 
 
 def changed_since_published(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> bool:

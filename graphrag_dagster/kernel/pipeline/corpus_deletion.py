@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.pipeline.erasure import REPORT, note_file, report_f
 from graphrag_dagster.kernel.storage.compaction import leftovers
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published_here
-from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.shared_publishing import SharedPublisher
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import DERIVED, WRITTEN, folder_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.core_tables import UNIT_LEDGER
@@ -56,7 +56,7 @@ def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
         WarehouseError: something cannot be deleted.
         CacheFileError: another process reads the cache file for too long.
     """
-    shared = shared_publisher(warehouse, corpus)
+    shared = SharedPublisher.of(warehouse, corpus)
     there = shared.url if shared and shared.delete() else None
     return replace(_delete_here(warehouse, corpus), shared=there)
 

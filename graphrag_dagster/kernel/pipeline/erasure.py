@@ -12,7 +12,7 @@ next run completes one that was killed:
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,17 +32,16 @@ from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintena
 from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
 from graphrag_dagster.kernel.storage.file_format import our_tables
-from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
-from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.derived_files import delete_outdated_files
+from graphrag_dagster.kernel.storage.published.shared_publishing import SharedPublisher
 from graphrag_dagster.kernel.storage.published.snapshot_contents import IDENTIFYING, document_identities
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
     MANIFEST,
     VERSION,
     folder_of,
-    snapshots,
 )
-from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
 from graphrag_dagster.kernel.tables.import_tables import IMPORTED_FILES
@@ -147,29 +146,19 @@ def note_deleted(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> 
         corpus: the corpus.
         documents: rows of ``corpus.documents`` to be written.
     """
-    before = _working_documents(warehouse, corpus)
+    before = warehouse.read_if_present(tables.DOCUMENTS, corpus, IDENTIFYING)
     if before is not None:
         _note(warehouse, corpus, document_identities(before) - document_identities(documents))
 
 
-class DeletedGraphs:
-    """Graph files, or data from servers, that the working file was made from before it is made again.
+def noting_deleted_graphs(warehouse: Warehouse, corpus: str) -> Callable[[pl.DataFrame], None]:
+    """Return what durably records, given rows of ``imports.files`` to be written, which graph files, or data
+    from servers, that the working file is made from now are missing from them.
 
     A graph file is treated like a document: an edit may have removed something.
     """
-
-    def __init__(self, warehouse: Warehouse, corpus: str) -> None:
-        self._warehouse, self._corpus = warehouse, corpus
-        before = warehouse.read_if_present(IMPORTED_FILES, corpus)
-        self._before = set() if before is None else _graphs(before)
-
-    def note(self, files: pl.DataFrame) -> None:
-        """Durably record which of them were changed or deleted.
-
-        Args:
-            files: rows of ``imports.files`` to be written.
-        """
-        _note(self._warehouse, self._corpus, self._before - _graphs(files))
+    before = _graphs(warehouse.read_if_present(IMPORTED_FILES, corpus))
+    return lambda files: _note(warehouse, corpus, before - _graphs(files))
 
 
 def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:
@@ -266,18 +255,12 @@ def clear_older_snapshots(
     for file in cleared:
         for ending in (".json", *data):
             _remove(file.with_name(file.stem + ending))
-    _clear_derived(warehouse, corpus)
-    if shared := shared_publisher(warehouse, corpus):
+    with _named_errors(folder_of(warehouse, corpus)):
+        delete_outdated_files(warehouse, corpus)
+    if shared := SharedPublisher.of(warehouse, corpus):
         shared.keep()
     note.unlink(missing_ok=True)
     return [file.stem for file in (*cleared, *undone)]
-
-
-def _clear_derived(warehouse: Warehouse, corpus: str) -> None:
-    try:
-        cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
-    except OSError as error:
-        raise WarehouseError(f"{error.filename} cannot be deleted: {error.strerror}") from error
 
 
 def _with_undone_names(warehouse: Warehouse, corpus: str, names: Set[str] | None) -> list[Path]:
@@ -302,46 +285,34 @@ def _snapshots_to_delete(warehouse: Warehouse, corpus: str, keep_version: str) -
 
 
 def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
-    declared = {table.full_name: table for table in all_tables()}
     schemas = {table.schema for table in all_tables()}
+    of_index = {table.full_name for table in all_tables() if table.group not in stages_made("request")}
     with warehouse.connect(corpus) as connection:
+        found = {f"{schema}.{name}": (schema, name) for schema, name in our_tables(connection)}
         dropped = sorted(
-            f"{schema}.{name}"
-            for schema, name in our_tables(connection)
-            if schema in schemas
-            and (
-                f"{schema}.{name}" not in declared
-                or declared[f"{schema}.{name}"].group in stages_made("request")
-            )
+            full for full, (schema, _) in found.items() if schema in schemas and full not in of_index
         )
         connection.begin()
         for full_name in dropped:
-            schema, name = (part.replace('"', '""') for part in full_name.split(".", 1))
+            schema, name = (part.replace('"', '""') for part in found[full_name])
             connection.execute(f'drop table "{schema}"."{name}"')
         connection.commit()
     return dropped
 
 
-def _graphs(files: pl.DataFrame) -> set[str]:
+def _graphs(files: pl.DataFrame | None) -> set[str]:
     """Return identities of the graph files that were read, by content and not by path."""
+    if files is None:
+        return set()
     return {stable_id("graph", sha256) for sha256 in files.filter(status="read")["sha256"]}
 
 
 def _known(warehouse: Warehouse, corpus: str) -> set[str] | None:
     """Return the identities of the working file's inputs; None if it has no documents yet."""
-    now = _working_documents(warehouse, corpus)
-    files = warehouse.read_if_present(IMPORTED_FILES, corpus)
-    return None if now is None else document_identities(now) | (set() if files is None else _graphs(files))
-
-
-def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None:
-    """Return the working file's documents without their texts; None if it has none yet."""
-    if not warehouse.file(corpus).is_file():
+    documents = warehouse.read_if_present(tables.DOCUMENTS, corpus, IDENTIFYING)
+    if documents is None:
         return None
-    with warehouse.reading(corpus) as reader:
-        if not reader.has(tables.DOCUMENTS):
-            return None
-        return frame_of(reader.connection, f"{_SELECT} where {of_corpus(corpus)}")
+    return document_identities(documents) | _graphs(warehouse.read_if_present(IMPORTED_FILES, corpus))
 
 
 def _documents_of_snapshot(file: Path) -> Set[str] | None:

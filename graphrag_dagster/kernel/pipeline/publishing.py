@@ -1,13 +1,11 @@
 """Publishes the tables of a corpus as read-only copies, erases deleted data, and records provenance."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
-from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.pipeline.erasure import (
     clear_older_snapshots,
@@ -31,7 +29,7 @@ from graphrag_dagster.kernel.storage.published import (
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables.declared_tables import all_tables
-from graphrag_dagster.kernel.tables.table_declaration import Table, Tables
+from graphrag_dagster.kernel.tables.table_declaration import Tables
 from graphrag_dagster.kernel.tables.usage_tables import ACCOUNTS, MODEL_USAGE, RUN_USAGE
 from graphrag_dagster.kernel.tasks.task_provider import shown_use
 
@@ -39,64 +37,30 @@ from graphrag_dagster.kernel.tasks.task_provider import shown_use
 SNAPSHOT, RESULTS = "marts/published_snapshot", "marts/published_results"
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """Result of publishing; ``changed``: it is a new snapshot; ``erased``: what was deleted with it."""
-
-    snapshot: Published
-    changed: bool
-    kept: int
-    erased: dict[str, object] = field(default_factory=dict)
-
-    def metadata(self) -> dict[str, Any]:
-        """Return it as asset metadata."""
-        return {
-            **stored_at(self.snapshot.file),
-            "version": self.snapshot.version,
-            "index": self.snapshot.index,
-            "changed": self.changed,
-            "bytes": self.snapshot.file.stat().st_size,
-            "kept": self.kept,
-            **self.erased,
-        }
+_INDEX = tuple(table for table in all_tables() if table not in {*RESULT_TABLES, *ACCOUNTS})
 
 
-def publish_index(
-    warehouse: Warehouse,
-    corpus: str,
-    provenance: SnapshotProvenance,
-    fresh: Collection[Table],
-    memory: Database,
-) -> Publication:
-    """Publish the index tables, and erase data that came only from deleted documents.
-
-    For a large index, the derived files that questions need are made as well.
-
-    Args:
-        warehouse: the warehouse.
-        corpus: the corpus.
-        provenance: the provenance of the tables.
-        fresh: the index tables.
-        memory: the LLM cache.
+def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
+    """All tables, copied after all checks have passed. Index tables are taken as they are now, and data that
+    came only from deleted documents is erased.
     """
-    names = frozenset(names_in_texts(provenance.settings.model_dump(mode="json", include={"resolution"})))
-    erased = erase(warehouse, corpus, memory, names)
+    account, usage = _account(run)
+    yield account
+    warehouse, corpus = run.warehouse, run.corpus
+    names = frozenset(names_in_texts(run.settings.model_dump(mode="json", include={"resolution"})))
+    erased = erase(warehouse, corpus, run.memory.database(), names)
     before = _current_snapshot(warehouse, corpus)
-    snapshot, changed = publish(warehouse, corpus, provenance, fresh=fresh)
-    superseded = before if changed and before is not None and before.file.is_file() else None
-    if superseded and deleted_documents(warehouse, corpus, snapshot.version):
-        # An unreadable snapshot has nothing to offer, and is about to be deleted.
-        with suppress(WarehouseError):
-            for system in systems().values():
-                if system.superseded:
-                    load_target(system.superseded)(warehouse, corpus, superseded, snapshot)
+    snapshot, changed = publish(warehouse, corpus, _provenance(run), fresh=_INDEX)
+    if before and changed:
+        _supersede(warehouse, corpus, before, snapshot)
     cleared = clear_older_snapshots(warehouse, corpus, snapshot.version, names)
     if snapshot.large:
+        # Made now, because questions would wait for the files that are derived from it.
         from graphrag_dagster.kernel.questions.snapshot_opening import prepare
 
         prepare(warehouse, corpus)
     erasure = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}
-    return Publication(snapshot, changed, len(snapshots(warehouse, corpus)), erasure)
+    yield Artifact(snapshot.index, {**_shown(run, snapshot, changed=changed), **erasure, **usage})
 
 
 def _current_snapshot(warehouse: Warehouse, corpus: str) -> Published | None:
@@ -107,33 +71,36 @@ def _current_snapshot(warehouse: Warehouse, corpus: str) -> Published | None:
         return None
 
 
-def publish_results(
-    warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance, fresh: Collection[Table]
-) -> Publication:
-    """Publish results of requested jobs beside the published index; for arguments see
-    :func:`publish_index`.
-    """
-    snapshot, changed = publish(warehouse, corpus, provenance, fresh=fresh)
-    return Publication(snapshot, changed, len(snapshots(warehouse, corpus)))
-
-
-_INDEX = tuple(table for table in all_tables() if table not in {*RESULT_TABLES, *ACCOUNTS})
-
-
-def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
-    """All tables, copied after all checks have passed. Index tables are taken as they are now."""
-    account, usage = _account(run)
-    yield account
-    publication = publish_index(run.warehouse, run.corpus, _provenance(run), _INDEX, run.memory.database())
-    yield Artifact(publication.snapshot.index, {**publication.metadata(), **usage, **_links(run)})
+def _supersede(warehouse: Warehouse, corpus: str, before: Published, snapshot: Published) -> None:
+    """Let systems take over what they want from a snapshot that is about to be deleted."""
+    if not before.file.is_file() or not deleted_documents(warehouse, corpus, snapshot.version):
+        return
+    # An unreadable snapshot has nothing to offer.
+    with suppress(WarehouseError):
+        for system in systems().values():
+            if system.superseded:
+                load_target(system.superseded)(warehouse, corpus, before, snapshot)
 
 
 def published_results(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
     """All tables, copied beside the published index. Results of requested jobs are taken as they are now."""
     account, usage = _account(run)
     yield account
-    publication = publish_results(run.warehouse, run.corpus, _provenance(run), RESULT_TABLES)
-    yield Artifact(publication.snapshot.version, {**publication.metadata(), **usage, **_links(run)})
+    snapshot, changed = publish(run.warehouse, run.corpus, _provenance(run), fresh=RESULT_TABLES)
+    yield Artifact(snapshot.version, {**_shown(run, snapshot, changed=changed), **usage})
+
+
+def _shown(run: StepRun, snapshot: Published, *, changed: bool) -> dict[str, Any]:
+    """Return what is shown of a snapshot, and links to where people look at it."""
+    return {
+        **stored_at(snapshot.file),
+        "version": snapshot.version,
+        "index": snapshot.index,
+        "changed": changed,
+        "bytes": snapshot.file.stat().st_size,
+        "kept": len(snapshots(run.warehouse, run.corpus)),
+        **_links(run),
+    }
 
 
 def _links(run: StepRun) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from logging import getLogger
 from multiprocessing.connection import Connection
 from socket import gethostname
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
@@ -71,27 +71,13 @@ class ShardResult(NamedTuple):
     messages: list[str]
 
 
-class Workers(Protocol):
-    """Interpreters; threads may call them at the same time."""
-
-    def make(self, assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> ShardResult:
-        """Do the work in one of them.
-
-        Raises:
-            Died: it has ended.
-            ShardFailed: the work failed otherwise than by an error that users can mend.
-            GraphragError: such an error.
-        """
-
-    def end(self) -> None:
-        """End them, and whatever they are doing."""
-
-
 def make_shard(assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> ShardResult:
-    """Do the work in this interpreter; see :class:`Workers`.
+    """Do the work in this interpreter.
 
     Raises:
         EngineError: the code here is not that of the step, and so would make other tables.
+        GraphragError: the work failed by an error that users can mend.
+        ShardFailed: it failed otherwise.
     """
     if (own := code_version(assignment.step)) != assignment.code:
         raise errors.EngineError(
@@ -159,7 +145,11 @@ class ProcessWorkers:
         self._begun: set[Future[ShardResult]] = set()
 
     def make(self, assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> ShardResult:
-        """Do the work in one of them; see :class:`Workers`."""
+        """Do the work in one of them, as :func:`make_shard`; many threads may call this.
+
+        Raises:
+            Died: it has ended.
+        """
         try:
             with sigint_ignored():
                 begun = self._pool.submit(make_shard, assignment, factory, rows)
@@ -206,7 +196,11 @@ class RayWorkers:
         self._begun: set[Any] = set()
 
     def make(self, assignment: Assignment, factory: Factory, rows: pl.DataFrame) -> ShardResult:
-        """Do the work in one of them; see :class:`Workers`."""
+        """Do the work in one of them, as :func:`make_shard`; many threads may call this.
+
+        Raises:
+            Died: it has ended.
+        """
         failures = self._ray.exceptions
         begun = self._task.remote(assignment, factory, rows)
         self._begun.add(begun)

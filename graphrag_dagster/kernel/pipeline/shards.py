@@ -8,9 +8,10 @@ shards brings them into the order of keys, so that tables do not depend on the n
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -31,7 +32,6 @@ from graphrag_dagster.kernel.pipeline.shard_workers import (
     ShardFailed,
     ShardResult,
     Work,
-    Workers,
 )
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
 from graphrag_dagster.kernel.storage.home import cache_location, cache_place
@@ -71,11 +71,12 @@ def share_of_model(model: ModelSettings, number: int) -> ModelSettings:
 
 
 class Shards:
-    """Runs work on rows in the interpreters of one step; made by :func:`open_shards`.
+    """Runs work on rows in the interpreters of one step, which end when it is closed.
 
     Args:
         run: the run of the step.
-        session: its task provider, which the work of a step that is not split is done with.
+        session: its task provider, which the work of a step that is not split is done with; the calls of all
+            shards are booked to its user.
         name: of the step.
         asked: the tasks by which models are asked.
     """
@@ -87,9 +88,9 @@ class Shards:
         by_models = all(run.settings.asks_model(task.section) for task in done)
         self._asked = done if by_models else []
         self._backend = run.settings.execution.backend
-        self._here: dict[Factory, Work] = {}
+        self._work_here: Callable[[Factory], Work] = cache(lambda factory: factory(session))
         self._key = uuid4().hex
-        self._workers: Workers | None = None
+        self._workers: ProcessWorkers | RayWorkers | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._failure: GraphragError | None = None
@@ -167,7 +168,6 @@ class Shards:
                     if running:
                         running.advance(begun[one])
             except Exception as error:
-                self._closed = True
                 # What ended the others comes before what ended with them.
                 raise self._failure or error from None
             except BaseException:
@@ -179,11 +179,6 @@ class Shards:
         """End all interpreters, and whatever they are doing."""
         self._closed = True
         self._drop(self._workers)
-
-    def _work_here(self, factory: Factory) -> Work:
-        if factory not in self._here:
-            self._here[factory] = factory(self._session)
-        return self._here[factory]
 
     def _complete(self, factory: Factory, rows: pl.DataFrame, of: str) -> Mapping[str, pl.DataFrame]:
         problem = ""
@@ -231,7 +226,7 @@ class Shards:
                 say(line)
         return result.tables
 
-    def _started(self) -> Workers | None:
+    def _started(self) -> ProcessWorkers | RayWorkers | None:
         """Return the interpreters; None: this one."""
         with self._lock:
             if self._closed:
@@ -240,7 +235,7 @@ class Shards:
                 self._workers = RayWorkers() if self._backend == "ray" else ProcessWorkers(self.number)
             return self._workers
 
-    def _drop(self, workers: Workers | None) -> None:
+    def _drop(self, workers: ProcessWorkers | RayWorkers | None) -> None:
         with self._lock:
             if workers is not None and self._workers is workers:
                 self._workers = None
@@ -254,22 +249,3 @@ class Shards:
         shared = LLMCache(**{**given, "file": cache_location(memory.file or cache_place())})
         user, code = self._session.user, code_version(self._name)
         return Assignment(self._key, settings, shared, user, self._name, code)
-
-
-@contextmanager
-def open_shards(
-    run: "StepRun", session: TaskProvider, name: str, asked: Sequence[Task[Any]]
-) -> Iterator[Shards]:
-    """Provide the shards of a step, which end with the block.
-
-    Args:
-        run: the run of the step.
-        session: its task provider; the calls of all shards are booked to its user.
-        name: of the step.
-        asked: the tasks by which models are asked.
-    """
-    shards = Shards(run, session, name, asked)
-    try:
-        yield shards
-    finally:
-        shards.close()

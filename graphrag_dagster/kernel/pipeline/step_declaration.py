@@ -178,13 +178,14 @@ class Step:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The stages of its tables; stages of systems that are not installed are left out."""
-        return tuple(dict.fromkeys(table.group for table in self.makes if table.group in stages()))
+        """The stages of its assets, which its other tables belong to as well."""
+        groups = (key.group if isinstance(key, Table) else key.split("/")[0] for key in self.keys)
+        return tuple(dict.fromkeys(groups))
 
     @property
     def asks_models(self) -> bool:
         """Whether it may call a model."""
-        return any(stages()[part].users for part in self.parts)
+        return any(stages()[table.group].users for table in self.assets)
 
 
 def by_queries(_tables: Tables, _run: StepRun) -> Iterable[Made]:

@@ -112,10 +112,6 @@ def _final_assets(steps: Iterable[Step]) -> tuple[Table | str, ...]:
     return tuple(key for step in all_steps for key in step.keys if key not in used)
 
 
-def _stage(step: Step) -> str:
-    return step.parts[0] if step.parts else step.artifact.split("/")[0]
-
-
 def _compose() -> Sequence[Step]:
     declared = [
         step for system in systems().values() if system.pipeline for step in load_target(system.pipeline)
@@ -128,7 +124,7 @@ def _compose() -> Sequence[Step]:
     index = _in_order([corpus, *(step for step in declared if not step.requested), _MARTS])
     snapshot = replace(_SNAPSHOT, made_of=_final_assets(index))
     order = [*stages()]
-    later = sorted((step for step in declared if step.requested), key=lambda step: order.index(_stage(step)))
+    later = sorted((step for step in declared if step.requested), key=lambda step: order.index(step.parts[0]))
     requested = _in_order(later, [*index, snapshot])
     return (*index, snapshot, *requested, replace(_RESULTS, made_of=(SNAPSHOT, *_final_assets(requested))))
 

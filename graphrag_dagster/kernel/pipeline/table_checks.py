@@ -1,6 +1,6 @@
 """Rules that tables must meet before anything is built on them, and the integrity of every table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -96,44 +96,7 @@ _OWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BoundsRule:
-    """A number that is to lie within bounds; a check of its own, which only warns.
-
-    Attributes:
-        table: the table that it is of.
-        name: of the check.
-        description: what the number is.
-        value: returns the number; None if there is nothing to measure.
-        bounds: returns the least and the largest expected value.
-    """
-
-    table: Table
-    name: str
-    description: str
-    value: Callable[[CheckedPlace], float | None]
-    bounds: Callable[[CorpusSettings], tuple[float, float]]
-
-    def measured(self, place: CheckedPlace) -> tuple[bool, Mapping[str, float | str]]:
-        """Return whether the number is as expected, and the number and its bounds for display."""
-        least, most = self.bounds(place.settings)
-        value, expected = self.value(place), f"{least:g} to {most:g}"
-        if value is None:
-            return True, {"expected": expected}
-        return least <= value <= most, {"value": round(value, 6), "expected": expected}
-
-
 def rules() -> Sequence[TableRule]:
     """Return the rules of the kernel and of all systems."""
-    return (*_OWN, *(rule for rule in _of_systems() if isinstance(rule, TableRule)))
-
-
-def bounds_rules() -> Sequence[BoundsRule]:
-    """Return the bounds of all systems."""
-    return [rule for rule in _of_systems() if isinstance(rule, BoundsRule)]
-
-
-def _of_systems() -> Iterator[TableRule | BoundsRule]:
-    for system in systems().values():
-        if system.rules:
-            yield from load_target(system.rules)
+    of_systems = (load_target(system.rules) for system in systems().values() if system.rules)
+    return (*_OWN, *(rule for declared in of_systems for rule in declared))

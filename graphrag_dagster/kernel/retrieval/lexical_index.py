@@ -10,8 +10,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.packed_arrays import WordsInOrder
-from graphrag_dagster.kernel.graph.adjacency_arrays import expand_ranges
+from graphrag_dagster.kernel.common.packed_arrays import WordsInOrder, expand_ranges
 from graphrag_dagster.kernel.retrieval.search_words import stems_of, words
 from graphrag_dagster.kernel.storage.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.text.languages import ENGLISH, main_language

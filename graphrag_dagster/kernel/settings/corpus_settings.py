@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError, create_model, model_validator
@@ -27,7 +26,7 @@ from graphrag_dagster.kernel.catalogue.registry import (
     tasks,
     tasks_of,
 )
-from graphrag_dagster.kernel.catalogue.search_methods import BASELINE, SearchMethod
+from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
 from graphrag_dagster.kernel.catalogue.system import KINDS
 from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.common.file_discovery import SETTINGS_FILE, pattern_below
@@ -40,86 +39,10 @@ from graphrag_dagster.kernel.settings.indexing_settings import (
     TextUnitSettings,
 )
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, ModelSettings, RoleName
+from graphrag_dagster.kernel.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.kernel.settings.search_settings import EmbeddingSettings, SearchSettings
 from graphrag_dagster.kernel.settings.section import EngineName, NamedChoice, Section
 from graphrag_dagster.kernel.settings.yaml_file import Location, parse_bytes, read_bytes, validation_message
-
-
-def profiles() -> Mapping[str, Mapping[str, Any]]:
-    """Return the settings of each profile by name and key; unset keys keep their defaults."""
-    by_name: dict[str, dict[str, Any]] = {"default": {}}
-    for system in systems().values():
-        for name, values in system.profiles.items():
-            by_name.setdefault(name, {}).update(load_target(values))
-    return dict(sorted(by_name.items(), key=lambda item: (item[0] != "default", item[0])))
-
-
-#: A profile that systems declare.
-ProfileName = Annotated[str, NamedChoice(profiles)]
-#: Keys a profile sets only if the engine of their section uses a model; other engines reject them.
-NEED_A_MODEL = frozenset(
-    {"search.general_knowledge", "search.routing", "typing.enabled", "questions.testset.enabled"}
-)
-#: Keys a profile sets only if another key has the profile's value, too: sizes mean nothing in other units.
-_ONLY_BESIDE = MappingProxyType(
-    {
-        "text_units.size": "text_units.strategy",
-        "text_units.overlap": "text_units.strategy",
-        "typing.enabled": "extraction.engine",
-    }
-)
-
-
-def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
-    """Return the given settings, completed with the profile's values.
-
-    Malformed sections and unknown profiles are left to validation.
-
-    Args:
-        given: a mapping of settings, not yet validated.
-        engine: the engine of a section that does not set one.
-    """
-    name = given.get("profile")
-    values = profiles().get(name) if isinstance(name, str) else None
-    if not values:
-        return given
-    filled = dict(given)
-    engine = values.get("engine", engine)
-    for key, value in values.items():
-        if _fits(key, values, given, engine):
-            _fill(filled, key.split("."), value)
-    return filled
-
-
-def _fill(section: dict[str, Any], path: list[str], value: Any) -> None:
-    name, *below = path
-    if not below:
-        section.setdefault(name, value)
-        return
-    inner = section.get(name, {})
-    if isinstance(inner, Mapping):
-        section[name] = dict(inner)
-        _fill(section[name], below, value)
-
-
-def _fits(key: str, values: Mapping[str, Any], given: Mapping[str, Any], engine: str) -> bool:
-    if other := _ONLY_BESIDE.get(key):
-        section, name = other.split(".")
-        if _own(given, section).get(name, values[other]) != values[other]:
-            return False
-    return key not in NEED_A_MODEL or _asks_model(given, key.partition(".")[0], engine)
-
-
-def _own(given: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    values = given.get(section)
-    return values if isinstance(values, Mapping) else {}
-
-
-def _asks_model(given: Mapping[str, Any], section: str, engine: str) -> bool:
-    chosen = _own(given, section).get("engine") or given.get("engine") or engine
-    declared = engines().get(chosen) if isinstance(chosen, str) else None
-    return declared is not None and declared.asks_model
-
 
 S = TypeVar("S", bound=Section)
 
@@ -247,11 +170,6 @@ class CorpusSettings(Section):
                     f"{lacking} does not use one; set {lacking}.engine: llm, or remove {method.name}"
                 )
         return None
-
-    def answers_by(self, method: SearchMethod) -> bool:
-        """Whether a search method can answer: its tables are made and its tasks have a capable engine."""
-        is_made = not method.needs or self.makes(method.needs)
-        return is_made and not (method.needs_model and self.section_without_engine(method.tasks))
 
     def section_without_engine(self, names: Iterable[str]) -> str | None:
         """Return the section of the first task that its engine does not support; None if all are

@@ -6,14 +6,15 @@ tables are copied into a new file, which then replaces the old one.
 
 import os
 import shutil
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.common.atomic_files import sync_folder
+from graphrag_dagster.kernel.common.atomic_files import delete, sync_folder
 from graphrag_dagster.kernel.storage.duckdb_access import UNLOGGED, attach, first_row
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
@@ -48,22 +49,23 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
     if not file.is_file():
         raise WarehouseError(f"corpus {corpus!r} has no tables: {file} does not exist")
     making = _unfinished_copy(file)
-    with warehouse.connect(corpus, config=_ALONE) as connection, ExitStack() as unfinished:
-        remove_leftovers(file)
-        unfinished.callback(_remove_if_possible, making)
+    with warehouse.connect(corpus, config=_ALONE) as connection:
+        _remove(leftovers(file))
         before = file.stat().st_size
         try:
             _copy(connection, file, making)
             shutil.copymode(file, making)
             after = making.stat().st_size
+            # From then on another process may compact the new file and use the same temporary name.
             _take_place(making, file)
-        except (duckdb.Error, OSError) as error:
-            raise WarehouseError(
-                f"{file} cannot be rewritten: {str(error).splitlines()[0]}; make sure its disk has room for "
-                "a second copy, and run again"
-            ) from error
-        # From now on another process may compact the new file and use the same temporary name.
-        unfinished.pop_all()
+        except BaseException as error:
+            _remove([making, _log_of(making)])
+            if isinstance(error, duckdb.Error | OSError):
+                raise WarehouseError(
+                    f"{file} cannot be rewritten: {str(error).splitlines()[0]}; make sure its disk has room "
+                    "for a second copy, and run again"
+                ) from error
+            raise
         sync_folder(file.parent)
         return Compacted(before, after)
 
@@ -92,23 +94,10 @@ def leftovers(file: Path) -> list[Path]:
     return [place for place in places if place.exists()]
 
 
-def remove_leftovers(file: Path) -> None:
-    """Remove what a killed process left beside a DuckDB file; to be called while its lock is held."""
-    for left in leftovers(file):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
-
-
-def _remove_if_possible(making: Path) -> None:
-    with suppress(OSError):
-        _remove(making)
-
-
-def _remove(making: Path) -> None:
-    for left in (making, _log_of(making)):
-        left.unlink(missing_ok=True)
+def _remove(left: Iterable[Path]) -> None:
+    for one in left:
+        with suppress(OSError):
+            delete(one)
 
 
 def _log_of(file: Path) -> Path:

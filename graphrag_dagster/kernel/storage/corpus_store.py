@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from graphrag_dagster.errors import CorpusError, GraphragError, SettingsError
-from graphrag_dagster.kernel.common.file_discovery import FoundFile, discover, hash_files
+from graphrag_dagster.kernel.common.file_discovery import FoundFile, discover
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -141,15 +141,6 @@ class CorpusStore(Resource):
             self.folder(name),
             *(folder for member in self.settings(name).corpora for folder in self.folders(member)),
         ]
-
-    def hashes(self, name: str) -> dict[str, str | None]:
-        """Return the hash of every file that an index would read, by path; see :func:`hash_files`.
-
-        Raises:
-            CorpusError: no such corpus.
-            SettingsError: its settings are invalid.
-        """
-        return hash_files(self.found(name))
 
     def sizes(self, name: str) -> dict[str, int]:
         """Return the size in bytes of every file that an index would read, by path.

@@ -14,8 +14,8 @@ from graphrag_dagster.kernel.storage.duckdb_access import first_row
 FORMAT = 6
 
 
-def check_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
-    """Check that an open file is of the current format, or has no tables yet.
+def check_format(connection: duckdb.DuckDBPyConnection, file: Path) -> int | None:
+    """Check that an open file is of the current format, and return it; None if it has no tables yet.
 
     Raises:
         ForeignError: another program wrote it.
@@ -31,16 +31,17 @@ def check_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
             f"{file} has format {found}, and this version of graphrag-dagster reads format {FORMAT} only; "
             "install the version that wrote it, or delete it and index the corpus again"
         )
+    return found
 
 
 def begin_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     """Check the format of an open, writable file as :func:`check_format` does, and number a new one.
 
     Raises:
+        ForeignError: another program wrote it.
         WarehouseError: it is of another format.
     """
-    check_format(connection, file)
-    if _format_of(connection) is None:
+    if check_format(connection, file) is None:
         connection.execute("create schema if not exists meta")
         connection.execute(f"create or replace table meta.format as select {FORMAT}::INTEGER as version")
 

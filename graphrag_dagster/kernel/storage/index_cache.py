@@ -1,7 +1,8 @@
 """A cache of arrays and frames derived from an index, stored in files that are memory-mapped when read."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, get_type_hints
@@ -42,14 +43,7 @@ class Shelf(Protocol):
         """
 
 
-def load_or_build(
-    shelf: Shelf | None,
-    name: str,
-    make: Callable[[], T],
-    kind: type[T],
-    write: Callable[[Path, T], None] | None = None,
-    read: Callable[[Path], T] | None = None,
-) -> T:
+def load_or_build(shelf: Shelf | None, name: str, make: Callable[[], T], kind: type[T]) -> T:
     """Return an item from a shelf; make and store it if missing. Without a shelf it is only made.
 
     Args:
@@ -57,16 +51,12 @@ def load_or_build(
         name: of the item.
         make: makes it.
         kind: its type, a dataclass that :func:`write_cached` supports.
-        write: writes it into an existing folder; default: :func:`write_cached`.
-        read: reads it from a folder; default: :func:`open_cached`.
     """
-    folder = (
-        None if shelf is None else shelf.folder(name, lambda target: (write or write_cached)(target, make()))
-    )
+    folder = None if shelf is None else shelf.folder(name, lambda target: write_cached(target, make()))
     if folder is None:
         return make()
     try:
-        return read(folder) if read else open_cached(folder, kind)
+        return open_cached(folder, kind)
     except FileNotFoundError:
         # The snapshot was deleted in the meantime.
         return make()
@@ -100,12 +90,8 @@ def open_cached(folder: Path, kind: type[T]) -> T:
         elif is_dataclass(types[field.name]):
             parts[field.name] = open_cached(folder / field.name, cast("type[Any]", types[field.name]))
         else:
-            try:
+            with _damage_named(folder):
                 array = mapped_array(folder / f"{field.name}.npy")
-            except FileNotFoundError:
-                raise
-            except (OSError, ValueError) as error:
-                raise _damage_error(folder, error) from error
             parts[field.name] = array if array.ndim else array.item()
     return kind(**parts)
 
@@ -144,25 +130,20 @@ def mapped_frame(folder: Path, name: str) -> pl.DataFrame:
         WarehouseError: the file is damaged.
     """
     file = folder / f"{name}{_FRAME}"
-    try:
+    with _damage_named(folder):
         if file.stat().st_size < _MAPPED_FROM:
             return pl.read_ipc(file)
-        return _map_frame(file)
+        from pyarrow import ipc, memory_map
+
+        with memory_map(str(file)) as source:
+            return cast("pl.DataFrame", pl.from_arrow(ipc.open_file(source).read_all(), rechunk=False))
+
+
+@contextmanager
+def _damage_named(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise _damage_error(folder, error) from error
-
-
-def _map_frame(file: Path) -> pl.DataFrame:
-    from pyarrow import ipc, memory_map
-
-    with memory_map(str(file)) as source:
-        frame = pl.from_arrow(ipc.open_file(source).read_all(), rechunk=False)
-    if not isinstance(frame, pl.DataFrame):
-        raise TypeError(f"{file} holds no frame")
-    return frame
-
-
-def _damage_error(folder: Path, error: Exception) -> WarehouseError:
-    return WarehouseError(f"{folder}: what is searched cannot be read ({error}); delete it")
+        raise WarehouseError(f"{folder}: what is searched cannot be read ({error}); delete it") from error

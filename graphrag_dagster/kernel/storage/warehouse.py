@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
 )
 from graphrag_dagster.kernel.storage.file_format import begin_format, check_format
 from graphrag_dagster.kernel.storage.home import published_url, warehouse_template
-from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Column, Table
+from graphrag_dagster.kernel.tables.table_declaration import VECTOR, Table
 
 _T = TypeVar("_T")
 _WAITS = (0.02, 0.2)
@@ -52,8 +52,6 @@ _INCOMING = "incoming"
 #: Rows in the sample of a written table.
 _SAMPLE = 5
 _MEND = "move it away to rebuild it"
-#: Declared types → types as DuckDB spells them.
-_spelled: dict[str, str] = {}
 
 
 def _quoted(identifier: str) -> str:
@@ -212,12 +210,12 @@ class Warehouse(Resource):
         with self.reading(corpus) as reader:
             return reader.read(table)
 
-    def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
-        """Return the corpus's rows like :meth:`read`, or None if the table was never materialised."""
+    def read_if_present(self, table: Table, corpus: str, columns: Sequence[str] = ()) -> pl.DataFrame | None:
+        """Return the corpus's rows like :meth:`Reader.read_if_present`; None also if there is no file."""
         if not self.file(corpus).is_file():
             return None
         with self.reading(corpus) as reader:
-            return reader.read_if_present(table)
+            return reader.read_if_present(table, columns)
 
     def write(self, table: Table, corpus: str, frame: pl.DataFrame) -> int:
         """Replace the corpus's rows by those of the frame, all or nothing, and return their number.
@@ -250,7 +248,8 @@ class Warehouse(Resource):
         """
         for table, frame in frames.items():
             frames[table] = table.validated(frame)
-        if not (first := next(iter([*frames, *(queries or {})]), None)):
+        queries = queries or {}
+        if not frames and not queries:
             return
         if not frames:
             # Queries alone need an existing file; do not create an empty one.
@@ -261,11 +260,11 @@ class Warehouse(Resource):
             _replace(connection, table, corpus, rows)
             free_memory(self.file(corpus))
 
-        with self._writing(first, corpus) as connection:
+        with self._writing(corpus) as connection:
             # The largest last, beside none of the others.
             for table in sorted(frames, key=lambda table: frames[table].estimated_size()):
                 replace(connection, table, frames.pop(table))
-            for table, query in (queries or {}).items():
+            for table, query in queries.items():
                 replace(connection, table, _answer(connection, table, corpus, query))
 
     def write_staged(
@@ -285,11 +284,11 @@ class Warehouse(Resource):
         Raises:
             WarehouseError: as :meth:`write`.
         """
-        with self._writing(next(iter(queries)), corpus, _STAGING) as connection:
+        with self._writing(corpus, _STAGING) as connection:
             temporary = _stage_frames(connection, staged)
             written = {}
             for table, query in queries.items():
-                _prepare(connection, table, corpus, {})
+                _begin_table(connection, table, {})
                 names = ", ".join(_quoted(name) for name in table.column_names)
                 keys = ", ".join(_quoted(key) for key in table.key)
                 connection.execute(
@@ -303,13 +302,16 @@ class Warehouse(Resource):
 
     @contextmanager
     def _writing(
-        self, table: Table, corpus: str, config: dict[str, Any] | None = None
+        self, corpus: str, config: dict[str, Any] | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             with self.connect(corpus, config=config) as connection, _transaction(connection):
                 yield connection
         except (duckdb.IOException, duckdb.TransactionException) as error:
-            raise _unwritable_error(self.file(corpus), table, error) from error
+            raise WarehouseError(
+                f"{self.file(corpus)} cannot be written ({str(error).splitlines()[0]}); its previous rows "
+                "stay. Free disk space or fix the cause, and run again"
+            ) from error
 
     def _existing_file(self, corpus: str) -> Path:
         file = self.file(corpus)
@@ -370,12 +372,9 @@ class Reader:
         return {numbered[number]: rows for number, rows in counts}
 
     def is_empty(self, table: Table) -> bool:
-        """Whether the table exists as declared, without rows of the corpus."""
-        present = _columns(self.connection, table)
-        for column in table.columns:
-            declared = "" if column.type == VECTOR else _normal_type(self.connection, column.type)
-            if column.name not in present or declared not in {"", present[column.name]}:
-                return False
+        """Whether the table exists with all its columns, without rows of the corpus."""
+        if not set(_columns(self.connection, table)).issuperset(table.column_names):
+            return False
         query = f"select 1 from {qualified(table)} where {of_corpus(self.corpus)} limit 1"
         return first_row(self.connection.execute(query)) is None
 
@@ -455,13 +454,6 @@ def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, qu
         ) from error
 
 
-def _unwritable_error(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:
-    return WarehouseError(
-        f"{table.full_name} cannot be written to {file} ({str(error).splitlines()[0]}); its previous rows "
-        "stay. Free disk space or fix the cause, and run again"
-    )
-
-
 @contextmanager
 def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.execute("begin")
@@ -475,13 +467,13 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.execute("commit")
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, table: Table) -> dict[str, str]:
+def _columns(connection: duckdb.DuckDBPyConnection, table: Table) -> list[str]:
     # Querying the information schema would load every table of the file.
     try:
         rows = connection.execute(f"describe {qualified(table)}").fetchall()
     except duckdb.CatalogException:
-        return {}
-    return {name: type_ for name, type_, *_ in rows}
+        return []
+    return [name for name, *_ in rows]
 
 
 def _vector_lengths(table: Table, frame: pl.DataFrame) -> dict[str, int]:
@@ -497,45 +489,21 @@ def _vector_lengths(table: Table, frame: pl.DataFrame) -> dict[str, int]:
     return lengths
 
 
-def _duckdb_type(column: Column, lengths: dict[str, int]) -> str:
-    return f"FLOAT[{lengths[column.name]}]" if column.type == VECTOR else column.type
-
-
-def _prepare(
-    connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, lengths: dict[str, int]
-) -> None:
-    """Bring the table into its declared shape and delete the corpus's rows."""
-    types = {column.name: _duckdb_type(column, lengths) for column in table.columns}
-    # Created first and described then, because an error would abort the transaction.
-    connection.execute(f"create schema if not exists {_quoted(table.schema)}")
-    _create(connection, table, types)
-    present = _columns(connection, table)
-    changed = [name for name, type_ in types.items() if present.get(name) != _normal_type(connection, type_)]
-    if changed:
-        _drop(connection, table, corpus, changed)
-        _create(connection, table, types)
-        return
-    connection.execute(f"delete from {qualified(table)} where {of_corpus(corpus)}")
-
-
-def _create(connection: duckdb.DuckDBPyConnection, table: Table, types: Mapping[str, str]) -> None:
-    """Create the table if it does not exist."""
+def _begin_table(connection: duckdb.DuckDBPyConnection, table: Table, lengths: Mapping[str, int]) -> None:
+    """Make the table anew as it is declared, without rows: the file has those of one corpus only."""
+    types = {
+        column.name: f"FLOAT[{lengths[column.name]}]" if column.type == VECTOR else column.type
+        for column in table.columns
+    }
     columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in types.items())
-    connection.execute(f"create table if not exists {qualified(table)} (corpus VARCHAR, {columns})")
-
-
-def _normal_type(connection: duckdb.DuckDBPyConnection, declared: str) -> str:
-    """Return the type as DuckDB spells it."""
-    if declared not in _spelled:
-        row = first_row(connection.execute(f"select typeof(cast(null as {declared}))"))
-        _spelled[declared] = str(row[0]) if row else declared
-    return _spelled[declared]
+    connection.execute(f"create schema if not exists {_quoted(table.schema)}")
+    connection.execute(f"create or replace table {qualified(table)} (corpus VARCHAR, {columns})")
 
 
 def _replace(
     connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, incoming: pl.DataFrame
 ) -> None:
-    _prepare(connection, table, corpus, _vector_lengths(table, incoming))
+    _begin_table(connection, table, _vector_lengths(table, incoming))
     if incoming.is_empty():
         return
     names = ", ".join(_quoted(name) for name in table.column_names)
@@ -580,18 +548,3 @@ def _summarise_table(connection: duckdb.DuckDBPyConnection, table: Table, corpus
     rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
     number, hashed = content_hash(connection, table, table.column_names, rows)
     return WrittenTable(number, frame_of(connection, f"{rows} limit {_SAMPLE}"), hashed[:32])
-
-
-def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, changed: list[str]) -> None:
-    others = first_row(
-        connection.execute(
-            f"select count(*) from {qualified(table)} where corpus <> ?",
-            [corpus],
-        )
-    )
-    if others and others[0]:
-        raise WarehouseError(
-            f"{table.full_name}: the columns {changed} have changed, and the file holds rows of other "
-            "corpora; use a separate file for each corpus"
-        )
-    connection.execute(f"drop table {qualified(table)}")

@@ -1,10 +1,9 @@
 """Declaration of tables and columns, and the validation derived from it."""
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import overload
 
 import polars as pl
 
@@ -30,34 +29,24 @@ _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
 )
 
 
-class EngineNames(Sequence[str]):
+class EngineNames:
     """The closed set of values of a column: some fixed values, then the engine names.
 
-    Engines are looked up on access, not on declaration, because plug-ins have to be imported first and may
-    import the tables.
+    Engines are looked up when values are asked for, not on declaration, because plug-ins have to be imported
+    first and may import the tables.
     """
 
     def __init__(self, *before: str) -> None:
         self._before = before
 
-    def __len__(self) -> int:
-        return len(self._all())
+    def __iter__(self) -> Iterator[str]:
+        from graphrag_dagster.kernel.catalogue.registry import engines
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        return self._all()[index]
+        return iter((*self._before, *engines()))
 
     def __repr__(self) -> str:
         # Independent of the installed plug-ins, like the declaration itself.
         return f"EngineNames{self._before!r}"
-
-    def _all(self) -> tuple[str, ...]:
-        from graphrag_dagster.kernel.catalogue.registry import engines
-
-        return (*self._before, *engines())
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,7 @@ class Column:
     type: str
     meaning: str
     nullable: bool = False
-    values: Sequence[str] = ()
+    values: Iterable[str] = ()
     references: str | None = None
 
     def polars_type(self) -> pl.DataType | None:
@@ -231,7 +220,7 @@ def column(
     meaning: str,
     *,
     nullable: bool = False,
-    values: Sequence[str] = (),
+    values: Iterable[str] = (),
     ref: str | None = None,
 ) -> Column:
     """Declare a column; ``ref`` is the ``schema.table.column`` it references."""

@@ -46,9 +46,8 @@ def endpoint(session: TaskProvider) -> Embedder:
         EngineError: the settings name no model.
     """
     from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
-    from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 
     name, own = session.settings.embeddings.model, session.settings.model.for_role("embed")
     if not name:
         raise EngineError("embeddings.embedder is endpoint: set embeddings.model to the name of its model")
-    return CachedEmbedder(lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, session.account)
+    return CachedEmbedder(name, own, session.account)

@@ -1,6 +1,5 @@
 """Worked examples from a corpus's own domain, which replace the general ones in prompts (paper §3.1.2)."""
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -131,32 +130,3 @@ class ClaimExample(_Example):
     def names(self) -> tuple[str, ...]:
         """The names of its entities."""
         return self.entities
-
-
-def unlabelled(examples: Iterable[GraphExample]) -> str | None:
-    """Return the location of the first relationship without a label; None if all have one."""
-    return next(
-        (
-            f"{number}.relationships.{index}"
-            for number, example in enumerate(examples)
-            for index, relationship in enumerate(example.relationships)
-            if relationship.relation is None
-        ),
-        None,
-    )
-
-
-def foreign_type(examples: Iterable[GraphExample], types: Iterable[str]) -> str | None:
-    """Return the location and type of the first entity whose type is not among ``types``; None if there is
-    none.
-    """
-    wanted = {name.strip().upper() for name in types}
-    return next(
-        (
-            f"{number}.entities.{index}.type is {entity.type!r}"
-            for number, example in enumerate(examples)
-            for index, entity in enumerate(example.entities)
-            if entity.type.upper() not in wanted
-        ),
-        None,
-    )

@@ -9,7 +9,7 @@ half of all statements are supported.
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from types import MappingProxyType
@@ -39,35 +39,6 @@ from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 _RARE, _MUCH = 12.0, 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """Measures of support, each from 0 to 1, higher is better.
-
-    Attributes:
-        found: share of the statement's words that occur in the cited words, weighted by rarity; a missing
-            word counts with the cosine of its nearest cited word.
-        rarest: 1 minus the rarity of the rarest missing word.
-        lacking: 1 minus the total rarity of the missing words.
-        near: cosine of the statement and the nearest sentence.
-        numbers: share of the statement's numbers that the cited words have.
-        names: share of the words of its names that they have.
-    """
-
-    found: float
-    rarest: float
-    lacking: float
-    near: float
-    numbers: float
-    names: float
-
-    def values(self) -> tuple[float, ...]:
-        """Return the values in the order of :data:`MEASURES`."""
-        return tuple(getattr(self, name) for name in MEASURES)
-
-
-MEASURES = tuple(item.name for item in fields(Measures))
-
-
 class StatementComparison:
     """A statement compared with the words it cites.
 
@@ -86,19 +57,19 @@ class StatementComparison:
         self.rarities = {key: _rarity(word) for key, word in self.said.surfaces.items()}
 
     @cached_property
-    def measures(self) -> Measures:
-        """The measures of support."""
+    def measures(self) -> tuple[float, ...]:
+        """The measures of support, in the order of their :data:`WEIGHTS`."""
         nearness, near = self._nearest_words()
         missing = {key: weight * (1 - nearness[key]) for key, weight in self.rarities.items()}
         total = sum(self.rarities.values())
         numbers = self.said.numbers
-        return Measures(
-            found=1 - sum(missing.values()) / total if total else 0.0,
-            rarest=1 - min(max(missing.values(), default=_RARE) / _RARE, 1.0),
-            lacking=1 - min(sum(missing.values()) / _MUCH, 1.0),
-            near=near,
-            numbers=1 - len(self.missing_numbers) / len(numbers) if numbers else 1.0,
-            names=share_found(self.names, self.known),
+        return (
+            1 - sum(missing.values()) / total if total else 0.0,
+            1 - min(max(missing.values(), default=_RARE) / _RARE, 1.0),
+            1 - min(sum(missing.values()) / _MUCH, 1.0),
+            near,
+            1 - len(self.missing_numbers) / len(numbers) if numbers else 1.0,
+            share_found(self.names, self.known),
         )
 
     def share(self, known: Collection[str]) -> float:
@@ -181,9 +152,21 @@ def _rarity(word: str) -> float:
     return get_tokenizer("cl100k_base").rarity(word)
 
 
-#: By attribute of :class:`~graphrag_dagster.kernel.tasks.support_by_words.Measures`, in their order.
+#: Weights of the measures of support, each from 0 to 1, higher is better.
 WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {"found": 1.19, "rarest": 2.06, "lacking": 2.07, "near": 3.16, "numbers": 1.44, "names": 1.16}
+    {
+        # Share of the statement's words that occur in the cited words, weighted by rarity; a missing word
+        # counts with the cosine of its nearest cited word.
+        "found": 1.19,
+        # 1 minus the rarity of the rarest missing word, and minus the total rarity of the missing words.
+        "rarest": 2.06,
+        "lacking": 2.07,
+        # Cosine of the statement and the nearest sentence.
+        "near": 3.16,
+        # Share of the statement's numbers, and of the words of its names, that the cited words have.
+        "numbers": 1.44,
+        "names": 1.16,
+    }
 )
 CONSTANT = -7.58
 #: Thresholds: best balanced accuracy, and the score that 90 % of wholly supported statements reach.
@@ -199,9 +182,8 @@ _FROM: dict[Verdict, float] = {"supported": SUPPORTED, "partly": PARTLY, "not": 
 def supported_by_words(cited: Cited, embedder: Embedder | None = None) -> SupportOf:
     """Judge whether words support a statement.
 
-    The score is a logistic regression of
-    :class:`~graphrag_dagster.kernel.tasks.support_by_words.Measures`. A differing number, name or
-    negation rules out the better verdicts and scales the score down accordingly.
+    The score is a logistic regression of the measures of support. A differing number, name or negation rules
+    out the better verdicts and scales the score down accordingly.
 
     Args:
         cited: the statement and what it cites.
@@ -225,7 +207,7 @@ def supported_by_words(cited: Cited, embedder: Embedder | None = None) -> Suppor
 
 def probability(comparison: StatementComparison) -> float:
     """Return the probability that a person calls a statement supported, ignoring differences."""
-    measures = zip(WEIGHTS.values(), comparison.measures.values(), strict=True)
+    measures = zip(WEIGHTS.values(), comparison.measures, strict=True)
     return 1 / (1 + math.exp(-CONSTANT - math.fsum(weight * value for weight, value in measures)))
 
 
@@ -288,7 +270,7 @@ def _has_replaced_number(number: Number, comparison: StatementComparison) -> boo
 def _names(comparison: StatementComparison) -> Iterator[StatementDifference]:
     close = frozenset(comparison.closest.stems) if comparison.closest else frozenset()
     for name in comparison.missing_names:
-        name_stems = {one for word in name.words for one in (stem(word),)}
+        name_stems = set(map(stem, name.words))
         weights = {key: weight for key, weight in comparison.rarities.items() if key not in name_stems}
         same = sum(weight for key, weight in weights.items() if key in close)
         replaced = bool(weights) and same >= _SAME_MATTER * sum(weights.values())

@@ -105,11 +105,8 @@ class TaskProvider:
 
     def chat(self, task: Task[object]) -> ChatModel:
         """Return the chat model of a task, with caching and usage accounting."""
-        from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-
-        settings = self.settings.model.for_role(task.role)
-        model = OpenAIChatModel(settings)
-        batched = settings.batch and not (task.waited_for or self.waited_for)
+        model = self._endpoint_model(task.role)
+        batched = model.settings.batch and not (task.waited_for or self.waited_for)
         return self._cached_chat(model, batched=batched)
 
     def check_endpoint(self, task: Task[object]) -> None:
@@ -119,10 +116,13 @@ class TaskProvider:
             EndpointError: it cannot be used.
         """
         from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+
+        run_one(self._cached_chat(self._endpoint_model(task.role), batched=False).open())
+
+    def _endpoint_model(self, role: RoleName) -> OpenAIChatModel:
         from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 
-        model = OpenAIChatModel(self.settings.model.for_role(task.role))
-        run_one(self._cached_chat(model, batched=False).open())
+        return OpenAIChatModel(self.settings.model.for_role(role))
 
     def _cached_chat(self, model: OpenAIChatModel, *, batched: bool) -> CachedChatModel:
         from graphrag_dagster.kernel.models.batch_queue import BatchSender
@@ -188,10 +188,8 @@ class TaskProvider:
         """Return the US dollars of a usage as if nothing had been cached; None if the price is unknown."""
         if use == Usage():
             return 0.0
-        from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-
-        settings = self.settings.model.for_role(task)
-        price = price_of(settings, settings.name, OpenAIChatModel(settings).connection.url)
+        model = self._endpoint_model(task)
+        price = price_of(model.settings, model.settings.name, model.connection.url)
         return price.of(use.input_tokens, use.output_tokens) if price else None
 
     def mark_in_use(self, texts: Sequence[str]) -> None:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -39,17 +38,6 @@ class Prompt:
                 f"for {sorted(values)}"
             )
         return _PLACEHOLDER.sub(lambda match: values[match[1]], self.text)
-
-
-class PromptSource(Protocol):
-    """A source of prompts."""
-
-    def load(self, name: str) -> Prompt:
-        """Return the prompt of that name.
-
-        Raises:
-            KeyError: there is none.
-        """
 
 
 #: Names of the delimiters: ``<source_text>`` … ``</source_text>``.
@@ -92,6 +80,11 @@ def enclose(tag: str, text: str) -> str:
     if tag not in TAGS:
         raise ValueError(f"{tag!r} is not a delimiter; use one of {', '.join(TAGS)}")
     return f"<{tag}>\n{escape(text)}\n</{tag}>"
+
+
+def one_line(text: str) -> str:
+    """Return data on one line, so that nothing in it can pass for another entry of a list."""
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,6 @@ def _earlier_requests(planned: Planned, reply_limit: int) -> tuple[set[str], lis
     own, chunks = planned.settings.section(CoteragSettings), made[tables.TEXT_CHUNKS]
     summariser = LlmCommunitySummariser(
         OpenAIChatModel(planned.known.of_task("summarise")),
-        prompts,
         fallback=ExtractiveCommunitySummariser(own.summary_words, own.exact_names),
         context_tokens=own.summary_tokens,
         exact_names=own.exact_names,

@@ -9,13 +9,7 @@ from graphrag_dagster.kernel.catalogue.registry import engines, engines_reading
 from graphrag_dagster.kernel.graph.graph_labels import relation_label
 from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.settings.section import EngineName, PositiveInt, Section, Seed, SwitchedSection
-from graphrag_dagster.kernel.tasks.example_schemas import (
-    MOST_EXAMPLES,
-    ClaimExample,
-    GraphExample,
-    foreign_type,
-    unlabelled,
-)
+from graphrag_dagster.kernel.tasks.example_schemas import MOST_EXAMPLES, ClaimExample, GraphExample
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
 if TYPE_CHECKING:
@@ -255,18 +249,21 @@ class ExtractionSettings(Section):
         return given if language.startswith("/") else {**given, "languages": [language]}
 
     @model_validator(mode="after")
-    def _check_example_types(self) -> "ExtractionSettings":
-        if found := foreign_type(self.examples, self.entity_types):
-            raise ValueError(f"examples.{found} is not one of entity_types: {', '.join(self.entity_types)}")
-        return self
-
-    @model_validator(mode="after")
-    def _check_example_labels(self) -> "ExtractionSettings":
-        if self.relation_labels and (found := unlabelled(self.examples)):
-            raise ValueError(
-                f"examples.{found} has no relation, which relation_labels needs; set it to a label, such as "
-                "founded_by"
-            )
+    def _check_examples(self) -> "ExtractionSettings":
+        wanted = {name.strip().upper() for name in self.entity_types}
+        for number, example in enumerate(self.examples):
+            for index, entity in enumerate(example.entities):
+                if entity.type.upper() not in wanted:
+                    raise ValueError(
+                        f"examples.{number}.entities.{index}.type is {entity.type!r}, which is not one of "
+                        f"entity_types: {', '.join(self.entity_types)}"
+                    )
+            for index, relationship in enumerate(example.relationships):
+                if self.relation_labels and relationship.relation is None:
+                    raise ValueError(
+                        f"examples.{number}.relationships.{index} has no relation, which relation_labels "
+                        "needs; set it to a label, such as founded_by"
+                    )
         return self
 
 

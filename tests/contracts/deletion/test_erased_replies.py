@@ -85,5 +85,5 @@ def test_a_batch_under_way_brings_nothing_back(database: Database) -> None:
     came = LineResult(key("batched"), ChatReply("the secret of batched", "stop", 10, 5))
     store.close(RemoteBatch("b1", "completed"), [came])
     assert left(database) == set()
-    assert store.take(key("batched"), "r2") is None
+    assert store.take([key("batched")], "r2") == {}
     assert store.batches("coast", open_only=True) == []

@@ -13,7 +13,6 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.index.extraction import type_entities, untyped_names
 from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames, extraction_frames
@@ -73,7 +72,7 @@ def typer(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedEndpoint], LlmEn
 
     def make(endpoint: ScriptedEndpoint) -> LlmEntityTyper:
         settings = ModelSettings(base_url=endpoint.url, name="gpt-4.1-mini", retries=1)
-        return LlmEntityTyper(OpenAIChatModel(settings, first_wait=0.01), prompts, labels=LABELS)
+        return LlmEntityTyper(OpenAIChatModel(settings, first_wait=0.01), labels=LABELS)
 
     return make
 

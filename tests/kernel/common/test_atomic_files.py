@@ -1,29 +1,19 @@
 """A file is replaced whole or not at all."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.kernel.common.atomic_files import write_atomically, write_durably
+from graphrag_dagster.kernel.common.atomic_files import write_durably
 
 
-def _durably(place: Path, text: str) -> None:
-    write_durably(place, text)
-
-
-def _whole(place: Path, text: str) -> None:
-    write_atomically(place, text.encode())
-
-
-@pytest.mark.parametrize("write", [_durably, _whole])
 def test_what_cannot_be_put_in_its_place_leaves_what_was_there_and_no_other_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "a.txt"
-    write(place, "first")
-    write(place, "second")
+    write_durably(place, "first")
+    write_durably(place, "second")
     assert place.read_text(encoding="utf-8") == "second"
 
     def full(*_: object) -> None:
@@ -31,14 +21,9 @@ def test_what_cannot_be_put_in_its_place_leaves_what_was_there_and_no_other_file
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        write(place, "third")
+        write_durably(place, "third")
     assert place.read_text(encoding="utf-8") == "second"
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_the_folder_of_a_whole_file_is_made(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "new" / "deep" / "a.bin", b"\0\1")
-    assert (tmp_path / "new" / "deep" / "a.bin").read_bytes() == b"\0\1"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems open no folder")

@@ -27,12 +27,6 @@ def test_same_values_give_the_same_interval_in_any_order(values: list[int], rand
     assert found.mean == pytest.approx(sum(values) / len(values))
 
 
-@given(numbers)
-def test_a_wider_level_gives_a_wider_interval(values: list[int]) -> None:
-    narrow, wide = (mean_interval(values, level=level, resamples=100) for level in (0.5, 0.95))
-    assert wide.low <= narrow.low <= narrow.high <= wide.high
-
-
 @given(numbers, st.integers(-50, 50), st.integers(1, 8))
 def test_the_interval_moves_and_stretches_with_the_values(values: list[int], by: int, factor: int) -> None:
     plain = mean_interval(values, resamples=100)
@@ -67,17 +61,7 @@ def test_the_interval_holds_the_mean_about_as_often_as_it_says() -> None:
     assert 0.91 <= held / 400 <= 0.98
 
 
-@pytest.mark.parametrize(
-    ("values", "options"),
-    [
-        ([1, math.nan], {}),
-        ([1, math.inf], {}),
-        ([[1, 2]], {}),
-        ([1, 2], {"level": 1}),
-        ([1, 2], {"level": 0}),
-        ([1, 2], {"resamples": 1}),
-    ],
-)
-def test_what_has_no_interval_is_refused(values: list, options: dict) -> None:
-    with pytest.raises(ValueError, match="finite|level"):
-        mean_interval(values, **options)
+@pytest.mark.parametrize("values", [[1, math.nan], [1, math.inf], [[1, 2]]])
+def test_what_has_no_interval_is_refused(values: list) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        mean_interval(values)

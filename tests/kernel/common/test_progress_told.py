@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 
 from graphrag_dagster.kernel.common.progress import (
-    PendingCall,
     current_calls,
     listening,
     pending_call,
@@ -96,8 +95,3 @@ def test_calls_are_counted_as_waiting_as_sent_and_as_done_where_they_end_well() 
     with pytest.raises(ValueError, match="no"), pending_call("m", "route"):
         raise ValueError("no")
     assert current_calls() == type(before)(before.done + 2, before.in_flight, before.waiting, before.oldest)
-
-
-def test_a_task_without_words_of_its_own_is_told_by_its_name() -> None:
-    assert PendingCall("m", "route").description == "choosing the search method"
-    assert PendingCall("m", "write_a_poem").description == "write a poem"

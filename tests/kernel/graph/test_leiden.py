@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     hierarchical_communities,
     levels,
 )
+from graphrag_dagster.kernel.graph.native_leiden import LeidenOptions
 from graphrag_dagster.kernel.graph.undirected_graph import connected_components
 from graphrag_dagster.kernel.tables import core_tables as tables
 
@@ -47,7 +48,7 @@ random_edges = st.lists(
 
 @pytest.mark.parametrize(("limit", "split"), [(9, True), (10, True), (11, False)])
 def test_a_community_of_exactly_the_limit_is_split(limit: int, split: bool) -> None:
-    found = hierarchical_communities(graph(*bridged_pair()), max_cluster_size=limit)
+    found = hierarchical_communities(graph(*bridged_pair()), LeidenOptions(limit))
     ten = found.communities.filter(pl.col("size") == 10)
     assert ten["is_leaf"].to_list() == [not split]
     children = found.communities.filter(pl.col("parent_id") == ten["community_id"][0])
@@ -64,7 +65,7 @@ def test_what_cannot_be_split_stays_a_leaf_and_does_not_reappear() -> None:
 
 def test_weights_decide() -> None:
     ring = [(f"n{node}", f"n{(node + 1) % 8}", 9.0 if node % 2 else 1.0) for node in range(8)]
-    found = members_of(hierarchical_communities(graph(*ring), max_cluster_size=9))
+    found = members_of(hierarchical_communities(graph(*ring), LeidenOptions(9)))
     assert sorted(map(sorted, found.values())) == [["n0", "n7"], ["n1", "n2"], ["n3", "n4"], ["n5", "n6"]]
 
 
@@ -124,10 +125,10 @@ def test_a_weight_that_is_none_is_refused_with_its_edge(weight: float) -> None:
 
 @given(random_edges, st.integers(2, 12), st.sampled_from(["default", "paper"]), st.randoms())
 def test_a_hierarchy_of_partitions_whatever_the_order(edges, limit, profile, random) -> None:
-    found = hierarchical_communities(edges, max_cluster_size=limit, profile=profile)
+    found = hierarchical_communities(edges, LeidenOptions(limit), profile=profile)
     rows = [(v, u, w) if random.random() < 0.5 else (u, v, w) for u, v, w in edges.rows()]
     random.shuffle(rows)
-    again = hierarchical_communities(graph(*rows), max_cluster_size=limit, profile=profile)
+    again = hierarchical_communities(graph(*rows), LeidenOptions(limit), profile=profile)
     assert found.communities.equals(again.communities)
     assert found.members.equals(again.members)
     members = members_of(found)

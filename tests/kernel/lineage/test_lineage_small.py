@@ -184,7 +184,8 @@ def _allowed(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     """Columns with a closed set of values take one of these where the test leaves them open."""
     open_ = [c for c in table.columns if c.values and not c.nullable]
     return frame.with_columns(
-        pl.when(pl.col(c.name) == "").then(pl.lit(c.values[0])).otherwise(c.name).alias(c.name) for c in open_
+        pl.when(pl.col(c.name) == "").then(pl.lit(next(iter(c.values)))).otherwise(c.name).alias(c.name)
+        for c in open_
     )
 
 

@@ -13,7 +13,6 @@ from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import ScriptedEndpoint
@@ -52,10 +51,8 @@ class Memory:
     ) -> CachedEmbedder:
         chosen = _settings(endpoint, settings)
 
-        def make(arrived: Callable[..., None]) -> OpenAIEmbedder:
-            return OpenAIEmbedder("embed-1", chosen, first_wait=0.01, batch_size=batch, arrived=arrived)
-
-        return CachedEmbedder(make, chosen, account or self.account())
+        booked = account or self.account()
+        return CachedEmbedder("embed-1", chosen, booked, first_wait=0.01, batch_size=batch)
 
     def count(self, table: str) -> int:
         with self.database.reading() as connection:

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.models.cache.usage_account import CostMeter, price_
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
-from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, Amount, ModelUse, Price, listed_price
+from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, ModelUse, Price, listed_price
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
@@ -72,11 +72,11 @@ def test_prices_are_those_of_the_settings_else_of_the_list() -> None:
     url = "https://api.openai.com/v1"
     listed = price_of(ModelSettings(), "gpt-4.1-mini", url)
     assert listed is not None
-    assert (listed.source, listed.input > 0, listed.output > listed.input) == ("genai-prices", True, True)
+    assert 0 < listed.input < listed.output
     assert listed.cached_input < listed.input
     assert price_of(ModelSettings(), "no-such-model-of-anybody", url) is None
     own = price_of(ModelSettings(prices={"input": 1.0, "output": 2.0}), "gpt-4.1-mini", url)
-    assert own == Price(1.0, 2.0, 1.0, "settings")
+    assert own == Price(1.0, 2.0, 1.0)
     for private in ("http://localhost:1/v1", "http://10.0.0.3/v1", "http://server/v1", "http://[::1]:8/v1"):
         assert listed_price("gpt-4.1-mini", private) is None
 
@@ -89,7 +89,7 @@ def test_a_listed_model_is_priced_by_the_list_a_batch_at_its_discount(memory: An
     full = (600 * price.input + 400 * price.cached_input + 200 * price.output) / 1e6
     for run, discount in (("r1", 1.0), ("r2", 0.5)):
         meter = CostMeter(memory.account(run=run), ModelSettings(), "gpt-4.1-mini", url, discount)
-        meter.settle(Amount(), "extract", use)
+        meter.settle(ModelUse(), "extract", use)
         assert memory.used(run=run).usd == pytest.approx(full * discount)
         assert memory.used(run=run).unpriced == 0
 
@@ -97,7 +97,7 @@ def test_a_listed_model_is_priced_by_the_list_a_batch_at_its_discount(memory: An
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0, 1))
 def test_a_price_is_linear_in_its_tokens(tokens: int, output: int, share: float) -> None:
     cached = int(tokens * share)
-    price = Price(2.0, 8.0, 0.5, "settings")
+    price = Price(2.0, 8.0, 0.5)
     expected = ((tokens - cached) * 2.0 + cached * 0.5 + output * 8.0) / 1e6
     assert price.of(tokens, output, cached) == pytest.approx(expected)
     assert price.times(0.5).of(tokens, output, cached) == pytest.approx(expected / 2)
@@ -132,7 +132,6 @@ def test_accounts_are_kept_by_run_asset_task_and_model(memory: Any) -> None:
     }
     assert set(by_task.values()) == {ModelUse(calls=2, input_tokens=10, usd=0.5, seconds=1.0)}
     assert memory.used().calls == 12
-    assert set(memory.account("c", "b").used_by_task) == {("extract", "m"), ("extract", "n"), ("report", "m")}
     table = memory.log.table("c")
     assert table.height == 9
     assert table["usd"].sum() == pytest.approx(4.5)

@@ -31,7 +31,6 @@ from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import models_of
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, name_pattern_script
 from support.short_ways import client
@@ -76,7 +75,7 @@ class Place:
         sender: Sender = (
             OpenAIChatModel(self.settings)
             if direct
-            else BatchSender(self.settings, user, database, quiet=0.15, first_wait=0.01)
+            else BatchSender(self.settings, user, database, first_wait=0.01)
         )
         full = CostMeter(account, self.settings, self.settings.name, self.endpoint.url)
         meter = (
@@ -89,7 +88,7 @@ class Place:
 
         asks = OpenAIChatModel(self.settings, first_wait=0.01)
         model = CachedChatModel(sender, account, meter, gate, direct=(asks, full))
-        extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=rounds)
+        extractor = LlmGraphExtractor(model, entity_types=["person"], gleaning_rounds=rounds)
         found = list(extractor.extract(units))
         account.finish()
         return found
@@ -134,6 +133,7 @@ def finished_batches(database: Database) -> tuple[dict[str, tuple[str, ...]], li
 def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setattr(batch_desk, "QUIET_SECONDS", 0.15)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.cache.usage_account import CostMeter
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.chat.structured_output import ask
-from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted, ModelUse
+from graphrag_dagster.kernel.models.model_costs import Budget, BudgetExhausted, ModelUse
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.text import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
@@ -39,10 +39,10 @@ class Run:
         priced = ModelSettings(prices={"input": 10_000.0, "output": 10_000.0})
         self._meter = CostMeter(account, priced, "scripted", "")
 
-    async def reserve(self, tokens: int) -> Amount:
+    async def reserve(self, tokens: int) -> ModelUse:
         return await self._meter.reserve(tokens, 0)
 
-    def settle(self, worst: Amount, tokens: int) -> None:
+    def settle(self, worst: ModelUse, tokens: int) -> None:
         self._meter.settle(worst, "hello", ModelUse(calls=1, input_tokens=tokens))
 
     @property
@@ -87,7 +87,7 @@ def test_a_call_waits_for_those_in_flight_before_it_is_given_up(memory: Any) -> 
         run, seen = Run(memory, Budget(max_tokens=100)), list[str]()
         first = await run.reserve(80)
 
-        async def second() -> Amount:
+        async def second() -> ModelUse:
             worst = await run.reserve(60)
             seen.append("second")
             return worst
@@ -121,13 +121,13 @@ def test_who_is_cancelled_while_waiting_takes_no_room(memory: Any) -> None:
 def test_assets_of_one_process_share_the_limit_of_their_run(memory: Any) -> None:
     async def made() -> None:
         budget = Budget(max_tokens=100)
-        one, two = (memory.account(asset=asset, budget=budget).spending for asset in "ab")
-        worst = Amount(80)
+        one, two = (memory.account(asset=asset, budget=budget) for asset in "ab")
+        worst = ModelUse(input_tokens=80)
         await one.reserve(worst)
-        waiting = asyncio.ensure_future(two.reserve(Amount(60)))
+        waiting = asyncio.ensure_future(two.reserve(ModelUse(input_tokens=60)))
         await asyncio.sleep(0.01)
         assert not waiting.done()
-        one.settle(worst)
+        one.release(worst)
         await asyncio.wait_for(waiting, 5)
 
     asyncio.run(made())
@@ -137,9 +137,9 @@ def test_what_other_processes_have_spent_counts(memory: Any, memory_at: Callable
     other = memory_at(memory.database.place)
     other.account().book("hello", "m", ModelUse(calls=1, input_tokens=90))
     assert other.used().calls == 1
-    spending = memory.account(budget=Budget(max_tokens=100)).spending
+    account = memory.account(budget=Budget(max_tokens=100))
     with pytest.raises(BudgetExhausted, match="spent 90 of 100 tokens"):
-        run_one(spending.reserve(Amount(20)))
+        run_one(account.reserve(ModelUse(input_tokens=20)))
 
 
 def test_the_error_says_what_was_spent(memory: Any) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,7 @@ from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline import shards as module
 from graphrag_dagster.kernel.pipeline.shard_workers import Factory, Work
-from graphrag_dagster.kernel.pipeline.shards import open_shards, shard_of, share_of_model
+from graphrag_dagster.kernel.pipeline.shards import Shards, shard_of, share_of_model
 from graphrag_dagster.kernel.pipeline.step_declaration import StepRun
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, TaskModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -292,7 +293,7 @@ def down(_: TaskProvider) -> Work:
 
 def made_by(step: StepRun, factory: Factory) -> tuple[list[Mapping[str, pl.DataFrame]], Mapping[str, int]]:
     """What two shards make of the rows, and what is told of them."""
-    with open_shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,)) as shards:
+    with closing(Shards(step, step.session("extraction"), "extraction", (GRAPH_EXTRACTOR,))) as shards:
         shards.expect(ROWS.height)
         return shards.run(factory, ROWS, by="text", of="document_id"), shards.told
 
@@ -338,7 +339,7 @@ def test_one_shard_where_few_connections_or_limits_are(step: StepRun) -> None:
             language=step.language.model_copy(update={"max_tokens": 10**9 if limited else None}),
         )
         asked = (GRAPH_EXTRACTOR, CLAIM_EXTRACTOR)
-        with open_shards(run, run.session("extraction"), "extraction", asked) as shards:
+        with closing(Shards(run, run.session("extraction"), "extraction", asked)) as shards:
             shards.expect(rows)
             return shards.number
 
@@ -397,7 +398,7 @@ def test_reports_come_in_order_and_what_a_model_does_not_write_is_made_without(h
         run = run_of(homes, endpoint)
         session = run.session("reports")
         writer = session.task(REPORT_WRITER)
-        with open_shards(run, session, "reports", (REPORT_WRITER,)) as shards:
+        with closing(Shards(run, session, "reports", (REPORT_WRITER,))) as shards:
             sharded = writer_in_shards(writer, shards)
             whole = list(sharded.write(requests))
             shards.expect(len(requests))

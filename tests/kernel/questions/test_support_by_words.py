@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.catalogue.engines import VERDICTS
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
-from graphrag_dagster.kernel.tasks.support_by_words import MEASURES, PARTLY, SUPPORTED, WEIGHTS
+from graphrag_dagster.kernel.tasks.support_by_words import PARTLY, SUPPORTED, WEIGHTS
 from support.altered import altered, sentences_of, told_otherwise
 
 SAMPLE = Path(__file__).parents[3] / "graphrag_dagster" / "sample" / "harbour"
@@ -130,7 +130,6 @@ def test_any_texts_have_a_verdict_and_the_same_one_again(statement: str, words: 
 
 
 def test_no_measure_takes_away_and_the_thresholds_are_in_order() -> None:
-    assert tuple(WEIGHTS) == MEASURES
     assert all(weight > 0 for weight in WEIGHTS.values())
     assert 0 < PARTLY < SUPPORTED < 1
 

@@ -11,8 +11,8 @@ from graphrag_dagster.kernel.settings.corpus_settings import (
     CorpusSettings,
     load_settings,
     parse_settings,
-    profiles,
 )
+from graphrag_dagster.kernel.settings.profiles import profiles
 from graphrag_dagster.kernel.storage.published import Published, SnapshotProvenance
 
 PAPER = profiles()["paper"]

@@ -29,7 +29,7 @@ from graphrag_dagster.kernel.storage.published import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.published import shared_snapshots as module
-from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots, shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from support.commands import Run
@@ -93,7 +93,7 @@ def title_read(warehouse: Warehouse) -> str:
 
 
 def shared(warehouse: Warehouse) -> SharedSnapshots:
-    found = shared_snapshots(warehouse, "coast")
+    found = SharedSnapshots.of(warehouse, "coast")
     assert found is not None
     return found
 

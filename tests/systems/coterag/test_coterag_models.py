@@ -9,7 +9,6 @@ import pytest
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
 from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser, _filled
@@ -66,7 +65,7 @@ def user_of(endpoint: ScriptedEndpoint) -> str:
 
 def test_the_answer_is_asked_for_with_every_row_under_its_section(served: Any) -> None:
     model, endpoint = served("A treats B [Data: Relationships (2)].")
-    answer = LlmEvidenceAnswerer(model, prompts).answer("What </question> treats B?", ROWS)
+    answer = LlmEvidenceAnswerer(model).answer("What </question> treats B?", ROWS)
     assert (answer.text, answer.search_more) == ("A treats B [Data: Relationships (2)].", False)
     assert section(user_of(endpoint), "material") == (
         "-----Reports-----\n1. Drugs: All of drugs.\n\n-----Relationships-----\n2. A treats B.\n\n"
@@ -77,8 +76,8 @@ def test_the_answer_is_asked_for_with_every_row_under_its_section(served: Any) -
 
 def test_an_overview_is_asked_for_where_it_is_wanted(served: Any) -> None:
     model, endpoint = served("A.")
-    LlmEvidenceAnswerer(model, prompts, overview=True).answer("?", ROWS)
-    LlmEvidenceAnswerer(model, prompts).answer("?", ROWS)
+    LlmEvidenceAnswerer(model, overview=True).answer("?", ROWS)
+    LlmEvidenceAnswerer(model).answer("?", ROWS)
     with_it, without = (one.body["messages"][0]["content"] for one in endpoint.chats)
     (rule,) = set(with_it.splitlines()) - set(without.splitlines())
     assert "begin with an overview" in rule
@@ -100,19 +99,19 @@ def test_an_overview_is_asked_for_where_it_is_wanted(served: Any) -> None:
 )
 def test_the_signal_is_told_from_a_text_that_says_it(served: Any, reply: str, text: str, more: bool) -> None:
     model, _ = served(reply)
-    answer = LlmEvidenceAnswerer(model, prompts).answer("?", ROWS)
+    answer = LlmEvidenceAnswerer(model).answer("?", ROWS)
     assert (answer.text, answer.search_more) == (text, more)
 
 
 def test_no_answer_at_all_asks_for_more(served: Any) -> None:
     model, _ = served("")
-    answer = LlmEvidenceAnswerer(model, prompts).answer("?", [])
+    answer = LlmEvidenceAnswerer(model).answer("?", [])
     assert (answer.text, answer.search_more, answer.problem is not None) == ("", True, True)
 
 
 def test_a_general_question_is_shown_alone(served: Any) -> None:
     model, endpoint = served("Four.")
-    answer = LlmEvidenceAnswerer(model, prompts).answer_directly("Two and two?")
+    answer = LlmEvidenceAnswerer(model).answer_directly("Two and two?")
     assert (answer.text, answer.search_more) == ("Four.", False)
     assert section(user_of(endpoint), "material") is None
 
@@ -128,7 +127,7 @@ def test_a_general_question_is_shown_alone(served: Any) -> None:
 )
 def test_on_any_doubt_a_question_is_specific(served: Any, reply: str, route: str, problem: bool) -> None:
     model, endpoint = served(reply)
-    found = LlmEvidenceRouter(model, prompts).route("Who kept Skarn?", CUES)
+    found = LlmEvidenceRouter(model).route("Who kept Skarn?", CUES)
     assert (found.route, found.problem is not None) == (route, problem)
     assert section(user_of(endpoint), "entity_names") == "Skarn"
 
@@ -146,7 +145,7 @@ def test_a_validator_that_cannot_be_read_lets_the_answer_pass(
     served: Any, reply: str, verdict: str, problem: bool
 ) -> None:
     model, endpoint = served(reply)
-    found = LlmAnswerValidator(model, prompts).validate("?", ROWS, ANSWER)
+    found = LlmAnswerValidator(model).validate("?", ROWS, ANSWER)
     assert (found.verdict, found.problem is not None) == (verdict, problem)
     assert section(user_of(endpoint), "answer_1") == "A treats B."
 
@@ -173,7 +172,7 @@ def summary(**parts: str) -> str:
 
 def summarised(model: Any, *requests: SummaryRequest, **options: Any) -> list[Any]:
     fallback = ExtractiveCommunitySummariser()
-    return list(LlmCommunitySummariser(model, prompts, fallback=fallback, **options).summarise(requests))
+    return list(LlmCommunitySummariser(model, fallback=fallback, **options).summarise(requests))
 
 
 def test_a_summary_holds_the_exact_names_even_where_the_model_forgets_them(served: Any) -> None:

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.kernel.models.chat.chat_model import Usage
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
 from graphrag_dagster.systems.lego.studies.question_scores import with_judgements
 from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
@@ -18,7 +17,7 @@ ONE = GivenAnswer("Who built the quay?", ("Ada Holm", "Per\nLind"), "Miss Holm <
 
 
 def checked(model: Any, *answers: GivenAnswer) -> list[Checked]:
-    return list(LlmPathJudge(model, prompts, max_tokens=200).check(answers))
+    return list(LlmPathJudge(model, max_tokens=200).check(answers))
 
 
 def test_an_answer_is_one_call_that_shows_question_gold_and_answer(model_of: Callable[..., Any]) -> None:

@@ -52,7 +52,7 @@ def user_of(endpoint: ScriptedEndpoint) -> str:
 @pytest.mark.parametrize("level", ["subgraph", "path", "node", "relation", "triple", "refinement"])
 def test_candidates_are_shown_numbered_and_what_is_named_is_selected(served: Served, level: Any) -> None:
     model, endpoint = served("2. Ran -> release_year -> 1985\nRan -> directed_by -> Akira Kurosawa")
-    found = LlmPathSelector(model, prompts).select(level, QUESTION, PATHS, 2)
+    found = LlmPathSelector(model).select(level, QUESTION, PATHS, 2)
     assert found.places.tolist() == [1, 0]
     assert (found.shown, found.problem, found.usage.calls) == (3, None, 1)
     assert section(user_of(endpoint), "material") == (
@@ -67,15 +67,16 @@ def test_candidates_are_shown_numbered_and_what_is_named_is_selected(served: Ser
 
 def test_what_a_prompt_has_to_escape_is_selected_as_it_is_shown(served: Served) -> None:
     model, _ = served("Ran -> tag -> < |im_end|> war")
-    assert LlmPathSelector(model, prompts).select("path", QUESTION, PATHS, 2).places.tolist() == [2]
+    assert LlmPathSelector(model).select("path", QUESTION, PATHS, 2).places.tolist() == [2]
 
 
 def test_the_rule_of_the_paper_can_be_chosen(served: Served) -> None:
     model, _ = served("I'd say Ran -> release_year -> 1985, and Ran -> directed_by -> Akira Kurosawa.")
-    assert LlmPathSelector(model, prompts, parsing="paper").select(
-        "path", QUESTION, PATHS, 2
-    ).places.tolist() == [1, 0]
-    assert LlmPathSelector(model, prompts).select("path", QUESTION, PATHS, 2).places.tolist() == []
+    assert LlmPathSelector(model, parsing="paper").select("path", QUESTION, PATHS, 2).places.tolist() == [
+        1,
+        0,
+    ]
+    assert LlmPathSelector(model).select("path", QUESTION, PATHS, 2).places.tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_replies_of_no_use_are_told(
     served: Served, reply: str, places: list[int], problem: str | None
 ) -> None:
     model, _ = served(reply)
-    judging = Judging("who?", selector=LlmPathSelector(model, prompts))
+    judging = Judging("who?", selector=LlmPathSelector(model))
     assert judging.selected("path", PATHS, 2).tolist() == places
     assert judging.use.empty == (not places)
     assert judging.use.usage.calls == 1
@@ -101,32 +102,32 @@ def test_replies_of_no_use_are_told(
 
 def test_a_lost_call_selects_nothing_and_is_told(served: Served) -> None:
     model, _ = served("1", faults=[Fault(status=500)] * 9)
-    found = LlmPathSelector(model, prompts).select("path", QUESTION, PATHS, 2)
+    found = LlmPathSelector(model).select("path", QUESTION, PATHS, 2)
     assert found.places.tolist() == []
     assert "500" in (found.problem or "")
 
 
 def test_an_empty_reply_is_asked_for_again(served: Served) -> None:
     model, endpoint = served("", "3")
-    assert LlmPathSelector(model, prompts).select("path", QUESTION, PATHS, 2).places.tolist() == [2]
+    assert LlmPathSelector(model).select("path", QUESTION, PATHS, 2).places.tolist() == [2]
     assert len(endpoint.chats) == 2
 
 
 def test_only_what_fits_into_half_of_the_context_is_shown(served: Served) -> None:
     many = texts_of(*[f"Ran -> tag -> word{place:03}" for place in range(200)])
     model, endpoint = served("1")
-    selector = LlmPathSelector(model, prompts, context_tokens=2000)
+    selector = LlmPathSelector(model, context_tokens=2000)
     found = selector.select("path", QUESTION, many, 2)
     assert 10 < found.shown < 200
     assert len(section(user_of(endpoint), "material").splitlines()) == found.shown
-    none = LlmPathSelector(model, prompts, context_tokens=100).select("path", QUESTION, many, 2)
+    none = LlmPathSelector(model, context_tokens=100).select("path", QUESTION, many, 2)
     assert (none.shown, len(none.places), len(endpoint.chats)) == (0, 0, 1)
     assert "no candidate fits" in (none.problem or "")
 
 
 def test_nothing_is_asked_about_no_candidates(served: Served) -> None:
     model, endpoint = served("1")
-    selector = LlmPathSelector(model, prompts)
+    selector = LlmPathSelector(model)
     assert selector.select("path", QUESTION, PATHS.at([]), 2).usage.calls == 0
     assert not selector.enough(QUESTION, PATHS.at([])).enough
     assert not endpoint.chats
@@ -137,21 +138,21 @@ def test_nothing_is_asked_about_no_candidates(served: Served) -> None:
 )
 def test_a_model_says_whether_paths_are_enough(served: Served, reply: str, enough: bool) -> None:
     model, endpoint = served(reply)
-    found = LlmPathSelector(model, prompts).enough(QUESTION, PATHS)
+    found = LlmPathSelector(model).enough(QUESTION, PATHS)
     assert (found.enough, found.problem, found.usage.calls) == (enough, None, 1)
     assert section(user_of(endpoint), "material").startswith("Ran -> directed_by")
 
 
 def test_a_reply_without_a_word_means_not_enough_and_is_told(served: Served) -> None:
     model, _ = served("17")
-    found = LlmPathSelector(model, prompts).enough(QUESTION, PATHS)
+    found = LlmPathSelector(model).enough(QUESTION, PATHS)
     assert not found.enough
     assert "no word" in (found.problem or "")
 
 
 def test_a_model_answers_from_paths_and_reports(served: Served) -> None:
     model, endpoint = served(" Akira Kurosawa\n")
-    told = LlmPathAnswerer(model, prompts).answer(QUESTION, PATHS, np.zeros(3), ["A report on films."])
+    told = LlmPathAnswerer(model).answer(QUESTION, PATHS, np.zeros(3), ["A report on films."])
     assert (told.text, told.engine, told.named, told.problem) == ("Akira Kurosawa", "llm", None, None)
     assert section(user_of(endpoint), "material").splitlines()[0] == "Ran -> directed_by -> Akira Kurosawa"
     assert section(user_of(endpoint), "reports") == "A report on films."
@@ -159,7 +160,7 @@ def test_a_model_answers_from_paths_and_reports(served: Served) -> None:
 
 def test_a_reasoner_answers_in_sentences(served: Served) -> None:
     model, endpoint = served("The paths say that Ran was directed by Akira Kurosawa.")
-    told = LlmPathAnswerer(model, prompts, form="sentences").answer(QUESTION, PATHS, np.zeros(3))
+    told = LlmPathAnswerer(model, form="sentences").answer(QUESTION, PATHS, np.zeros(3))
     assert told.text.endswith("Akira Kurosawa.")
     system = endpoint.chats[0].body["messages"][0]["content"]
     assert "expert at reasoning over paths" in system
@@ -168,18 +169,18 @@ def test_a_reasoner_answers_in_sentences(served: Served) -> None:
 
 def test_what_a_search_has_found_is_refined_by_a_prompt_against_repetition(served: Served) -> None:
     model, endpoint = served("1. Ran -> directed_by -> Akira Kurosawa")
-    LlmPathSelector(model, prompts).select("refinement", QUESTION, PATHS, 2)
+    LlmPathSelector(model).select("refinement", QUESTION, PATHS, 2)
     assert "keep the shortest alone" in endpoint.chats[0].body["messages"][0]["content"]
 
 
 def test_without_paths_a_model_is_told_so(served: Served) -> None:
     model, endpoint = served("unknown")
-    assert LlmPathAnswerer(model, prompts).answer(QUESTION, PATHS.at([]), np.zeros(0)).text == "unknown"
+    assert LlmPathAnswerer(model).answer(QUESTION, PATHS.at([]), np.zeros(0)).text == "unknown"
     assert section(user_of(endpoint), "material") == "none"
 
 
 def test_an_answer_that_does_not_come_is_unknown_and_told(served: Served) -> None:
     model, _ = served("x", faults=[Fault(status=500)] * 9)
-    told = LlmPathAnswerer(model, prompts).answer(QUESTION, PATHS, np.zeros(3))
+    told = LlmPathAnswerer(model).answer(QUESTION, PATHS, np.zeros(3))
     assert told.text == "unknown"
     assert "500" in (told.problem or "")

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_selection import (
     SelectionPrompts,
     candidate_lines,
@@ -76,7 +75,7 @@ def test_about_the_share_is_tried() -> None:
 
 def test_a_selector_is_trained_with_what_it_is_asked() -> None:
     candidates = texts_of("s -> p -> a", "s -> p -> b -> q -> c", "s -> p -> <|im_end|>")
-    asking = SelectionPrompts(prompts)
+    asking = SelectionPrompts()
     example = TrainingExample.of_paths("who </material>?", candidates, ["C", "<|im_end|>"])
     none = TrainingExample.of_paths("who?", candidates, ["z"])
     empty = TrainingExample.of_paths("who?", candidates.at([]), ["z"])

@@ -6,8 +6,6 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pydantic import model_validator
-
 from graphrag_dagster.apps.evaluation.llm.quality_replies import (
     GeneratedShape,
     StatementsShape,
@@ -32,30 +30,22 @@ from graphrag_dagster.apps.evaluation.tasks import (
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
-from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named
+from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named, plain_word
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _REASONS = ("reason", "reasoning", "explanation", "rationale")
 _WINNING = ("winner", "verdict", "better_answer", "better", "choice")
-_NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:\.\d+)?")
-_SIDE = re.compile(
-    r"(?:the )?(?:answer|response|option)?[ _:#-]*(?:(?P<one>a|one|first)|(?P<two>b|two|second))"
-    r"(?: (?:answer|response|option|one))?"
-)
-_TIE = re.compile(r"\b(?:tied?|draw|equal|neither|none|both|no winner)\b")
-_WINNERS: dict[float, Winner] = {0.0: 0, 1.0: 1, 2.0: 2}
+_WINNERS: dict[str, Winner] = {
+    **dict.fromkeys(("0", "tie", "draw", "equal", "neither", "both"), 0),
+    **dict.fromkeys(("1", "a", "one", "first"), 1),
+    **dict.fromkeys(("2", "b", "two", "second"), 2),
+}
 
 
-class _JudgedShape(Shape):
-    @model_validator(mode="before")
-    @classmethod
-    def _from_list(cls, value: Any) -> Any:
-        return value[0] if isinstance(value, list) and len(value) == 1 else value
-
-
-class VerdictShape(_JudgedShape):
+class VerdictShape(Shape):
     """A verdict as the endpoint is asked for it: reason first, so that the winner follows from it."""
 
     # A missing reason costs no second call.
@@ -64,7 +54,7 @@ class VerdictShape(_JudgedShape):
     winner: AnyNumber = or_named(*_WINNING, missing=type(None))
 
 
-class PlainVerdictShape(_JudgedShape):
+class PlainVerdictShape(Shape):
     """A verdict as the plain judge is asked for it: winner first, as in Appendix F.1."""
 
     winner: AnyNumber = or_named(*_WINNING, missing=type(None))
@@ -72,15 +62,8 @@ class PlainVerdictShape(_JudgedShape):
 
 
 def read_winner(value: object) -> Winner | None:
-    """Return the winner that a value names, however it is written; None where it names none or several."""
-    if isinstance(value, bool | None):
-        return None
-    text = " ".join(str(value).lower().split()).strip("\"'*.!()[] ")
-    if numbers := {float(number) for number in _NUMBER.findall(text)}:
-        return _WINNERS.get(numbers.pop()) if len(numbers) == 1 else None
-    if side := _SIDE.fullmatch(text):
-        return 1 if side["one"] else 2
-    return 0 if _TIE.search(text) else None
+    """Return the winner that a value names; None where it names none."""
+    return _WINNERS.get(re.sub(r"^answer[ _-]*|\.0$", "", plain_word(value)))
 
 
 class LlmAnswerJudge(Asker):
@@ -91,8 +74,6 @@ class LlmAnswerJudge(Asker):
 
     Args:
         model: judges.
-        prompts: ``judge_system`` and ``judge_user`` or, where it is plain, ``judge_plain_system`` and
-            ``judge_plain_user``; a ``judge_criterion_…`` for each criterion, and ``retry``.
         plain: name the winner first and have no rules on length and style, as in Appendix F.1.
         max_tokens: longest reply.
         temperature: of the sampling; None is the model's own.
@@ -101,13 +82,12 @@ class LlmAnswerJudge(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         plain: bool = False,
         max_tokens: int = 800,
         temperature: float | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         name = "judge_plain" if plain else "judge"
         self._system = prompts.load(f"{name}_system").render()
         self._user = prompts.load(f"{name}_user")
@@ -197,15 +177,12 @@ class LlmQualityJudge(Asker):
 
     Args:
         model: answers.
-        prompts: ``quality_statements_*``, ``quality_questions_*``, ``quality_<kind>_system`` of each kind of
-            verdict, ``quality_relevant_to_question_user``, ``quality_against_context_user``,
-            ``quality_useful_node_user`` and ``retry``.
         max_tokens: longest reply; more where a text is so long, or a request has so many items, that the
             reply needs it.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, max_tokens)
         self._prompts = prompts
 
     def statements(self, texts: Sequence[str]) -> list[StatementsOf]:

@@ -21,7 +21,8 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_ty
 from graphrag_dagster.kernel.models.chat.reply_schemas import Line, Shape, or_named, plain_word
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.task_ports import Engine
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.kernel.text.statement_reading import (
     AnswerSentence,
     answer_sentences,
@@ -140,8 +141,6 @@ class LlmClaimDecomposer:
 
     Args:
         model: answers.
-        prompts: ``claims_select_system`` and ``_user``, ``claims_disambiguate_…``, ``claims_decompose_…`` and
-            ``retry``.
         preceding: sentences before the one in question that each step sees.
         following: sentences after it that selection sees.
         max_tokens: longest reply.
@@ -152,7 +151,6 @@ class LlmClaimDecomposer:
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         preceding: int = 5,
         following: int = 5,
@@ -163,14 +161,10 @@ class LlmClaimDecomposer:
         around = (preceding, following)
         before = (preceding, 0)
         selection = partial(_read_verdict, shape=SelectionShape)
-        self._select = _Step(model, prompts, select, around, SelectionShape, selection, max_tokens)
+        self._select = _Step(model, select, around, SelectionShape, selection, max_tokens)
         clarity = partial(_read_verdict, shape=DisambiguationShape)
-        self._disambiguate = _Step(
-            model, prompts, disambiguate, before, DisambiguationShape, clarity, max_tokens
-        )
-        self._decompose = _Step(
-            model, prompts, decompose, before, AtomicClaimsShape, _read_claims, max_tokens
-        )
+        self._disambiguate = _Step(model, disambiguate, before, DisambiguationShape, clarity, max_tokens)
+        self._decompose = _Step(model, decompose, before, AtomicClaimsShape, _read_claims, max_tokens)
 
     def decompose(self, answers: Sequence[AnswerText]) -> Iterator[tuple[SentenceClaims, ...]]:
         """Yield the claims of each answer's sentences, answers and sentences in their order.
@@ -236,14 +230,13 @@ class _Step(Asker, Generic[T]):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         name: str,
         context: tuple[int, int],
         shape: type[BaseModel],
         read: Callable[[str, str, WorkedExample], tuple[T, bool]],
         max_tokens: int,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         self._name = name
         self._system = prompts.load(f"{name}_system").render()
         self._user = prompts.load(f"{name}_user")

@@ -7,26 +7,24 @@ from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWri
 from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.kernel.text import prompts
 
 
 def question_writer(session: TaskProvider) -> LlmQuestionWriter:
     """Writer of questions from the description of the corpus."""
     limit = session.reply_limit(tasks.QUESTION_WRITER)
-    return LlmQuestionWriter(session.chat(tasks.QUESTION_WRITER), prompts, max_tokens=limit)
+    return LlmQuestionWriter(session.chat(tasks.QUESTION_WRITER), max_tokens=limit)
 
 
 def testset_writer(session: TaskProvider) -> LlmTestsetWriter:
     """Writer of questions with reference answers from documents."""
     limit = session.reply_limit(tasks.TESTSET_WRITER)
-    return LlmTestsetWriter(session.chat(tasks.TESTSET_WRITER), prompts, max_tokens=limit)
+    return LlmTestsetWriter(session.chat(tasks.TESTSET_WRITER), max_tokens=limit)
 
 
 def answer_judge(session: TaskProvider) -> LlmAnswerJudge:
     """Judge that compares answers."""
     return LlmAnswerJudge(
         session.chat(tasks.ANSWER_JUDGE),
-        prompts,
         plain=session.settings.section(EvaluationSettings).judge == "plain",
         max_tokens=session.reply_limit(tasks.ANSWER_JUDGE),
         temperature=session.settings.model.verdict_temperature,
@@ -36,7 +34,7 @@ def answer_judge(session: TaskProvider) -> LlmAnswerJudge:
 def reason_reader(session: TaskProvider) -> LlmReasonReader:
     """Reader of a judge's reasons that finds their themes."""
     limit = session.reply_limit(tasks.REASON_READER)
-    return LlmReasonReader(session.chat(tasks.REASON_READER), prompts, max_tokens=limit)
+    return LlmReasonReader(session.chat(tasks.REASON_READER), max_tokens=limit)
 
 
 def claim_decomposer(session: TaskProvider) -> LlmClaimDecomposer:
@@ -44,7 +42,6 @@ def claim_decomposer(session: TaskProvider) -> LlmClaimDecomposer:
     own = session.settings.section(EvaluationSettings)
     return LlmClaimDecomposer(
         session.chat(tasks.CLAIM_DECOMPOSER),
-        prompts,
         preceding=own.preceding,
         following=own.following,
         max_tokens=session.reply_limit(tasks.CLAIM_DECOMPOSER),
@@ -54,4 +51,4 @@ def claim_decomposer(session: TaskProvider) -> LlmClaimDecomposer:
 def quality_judge(session: TaskProvider) -> LlmQualityJudge:
     """Judge of which statements of an answer are relevant and true."""
     limit = session.reply_limit(tasks.QUALITY_JUDGE)
-    return LlmQualityJudge(session.chat(tasks.QUALITY_JUDGE), prompts, max_tokens=limit)
+    return LlmQualityJudge(session.chat(tasks.QUALITY_JUDGE), max_tokens=limit)

@@ -20,7 +20,8 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import Line, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 #: A persona takes no more, nor does a task or a question.
@@ -104,13 +105,11 @@ class LlmQuestionWriter(Asker):
 
     Args:
         model: answers.
-        prompts: ``describe_corpus``, ``write_personas``, ``write_tasks`` and ``write_questions``, each with
-            ``_system`` and ``_user``, and ``retry``.
         max_tokens: longest reply; more where so much is asked for at once that it needs it.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, max_tokens)
         self._prompts = {
             task: (prompts.load(f"{task}_system").render(), prompts.load(f"{task}_user"))
             for task in ("describe_corpus", "write_personas", "write_tasks", "write_questions")
@@ -208,12 +207,11 @@ class LlmTestsetWriter(Asker):
 
     Args:
         model: answers.
-        prompts: ``write_testset_system``, ``write_testset_user`` and ``retry``.
         max_tokens: longest reply; more where so much is asked for at once that it needs it.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 4000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 4000) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("write_testset_system").render()
         self._user = prompts.load("write_testset_user")
         self._example = WorkedExample.of(self._system)

@@ -17,7 +17,8 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReques
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import ItemNumber, Line, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 
 #: Most themes of one part of the reasons, and of a criterion.
 MOST_NAMED, MOST_MERGED = 5, 8
@@ -59,13 +60,11 @@ class LlmReasonReader(Asker):
 
     Args:
         model: answers.
-        prompts: ``themes_name``, ``themes_merge`` and ``themes_label``, each with ``_system`` and ``_user``,
-            a ``judge_criterion_…`` for each criterion, and ``retry``.
         max_tokens: longest reply; more where many reasons are labelled at once.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 1000) -> None:
+        super().__init__(model, max_tokens)
         self._prompts = {
             task: (prompts.load(f"themes_{task}_system"), prompts.load(f"themes_{task}_user"))
             for task in ("name", "merge", "label")

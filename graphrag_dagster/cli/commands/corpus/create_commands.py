@@ -61,8 +61,8 @@ def init_corpus(
         )
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(_TEMPLATE, encoding="utf-8")
-    told = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
-    return Result({"corpus": name, "folder": folder, "settings": path}, [told])
+    text = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
+    return Result({"corpus": name, "folder": folder, "settings": path}, [text])
 
 
 _MOST_SHOWN = 10
@@ -71,17 +71,12 @@ _MOST_SHOWN = 10
 def import_graph(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            help="File or folder of a graph; with --out, question files with a graph in each row.",
-            metavar="PATH...",
-        ),
+        typer.Argument(help="File or folder of a graph; with --out, question files.", metavar="PATH..."),
     ],
     name: Annotated[str | None, typer.Option(help="Name of the corpus; default: the path's.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Only write the graphs of question files to this new file of JSON lines, each triple once."
-        ),
+        typer.Option(help="Only write the triples of question files to this new JSON lines file."),
     ] = None,
 ) -> Result:
     """Make a corpus of the graphs in a file or folder, or a graph of those in question files.
@@ -95,8 +90,8 @@ def import_graph(
         from graphrag_dagster.systems.lego.studies.benchmark_forms import write_triples
 
         triples, rows = write_triples(paths, out)
-        told = f"{out}: {triples:,} triples of {rows:,} questions"
-        return Result({"file": out, "triples": triples, "questions": rows}, [told])
+        text = f"{out}: {triples:,} triples of {rows:,} questions"
+        return Result({"file": out, "triples": triples, "questions": rows}, [text])
     if len(paths) > 1:
         raise typer.BadParameter("give one file or folder; several question files need --out")
     found = propose(CorpusStore(), paths[0], name)

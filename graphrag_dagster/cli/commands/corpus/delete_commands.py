@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.pipeline.corpus_deletion import Deleted, delete_derived, derived_paths
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_corpora, shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots, shared_corpora
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.resources.dagster_instance import check_idle, instance
 from graphrag_dagster.resources.dagster_keys import CORPUS
@@ -31,18 +31,10 @@ def delete_corpus(
     name: Name,
     history: Annotated[
         bool,
-        typer.Option(
-            "--history",
-            help="Only delete the corpus's runs from Dagster: records, events and logs, "
-            "including what previews showed.",
-        ),
+        typer.Option("--history", help="Only delete the runs from Dagster, with events, logs and previews."),
     ] = False,
     keep_last: Annotated[
-        bool,
-        typer.Option(
-            "--keep-last",
-            help="With --history: keep the newest successful run of the index, and what came after.",
-        ),
+        bool, typer.Option("--keep-last", help="With --history: keep the last good index and later runs.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> Result:
@@ -63,7 +55,7 @@ def _delete_all(name: str, *, yes: bool) -> Result:
     store, warehouse = CorpusStore(), Warehouse()
     known = name in store.names()
     folder = store.folder(name) if known else None
-    paths, shared = derived_paths(warehouse, name), shared_snapshots(warehouse, name)
+    paths, shared = derived_paths(warehouse, name), SharedSnapshots.of(warehouse, name)
     with instance() as dagster_instance:
         runs = runs_of(dagster_instance, name)
         registered = dagster_instance.has_dynamic_partition(str(CORPUS.name), name)
@@ -118,11 +110,11 @@ def _delete_history(name: str, *, keep_last: bool, yes: bool) -> Result:
             _confirm(f"Delete {plural(len(runs), 'run')} of {name} from Dagster's records{kept}?")
         check_idle(name)
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
-    told = (
+    text = (
         f"{name}: deleted {plural(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
         f"had {purged.before:,} bytes and have {purged.after:,}"
     )
-    return Result({"corpus": name, **asdict(purged)}, [told])
+    return Result({"corpus": name, **asdict(purged)}, [text])
 
 
 def _confirm(question: str, paths: Iterable[str] = ()) -> None:

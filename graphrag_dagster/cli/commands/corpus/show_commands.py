@@ -10,7 +10,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from graphrag_dagster.cli.console import markdown, number
+from graphrag_dagster.cli.console import markdown
 from graphrag_dagster.cli.options import Name
 from graphrag_dagster.cli.result import Frame, Part, Result, facts_table
 from graphrag_dagster.errors import GraphragError, QuestionError
@@ -55,8 +55,8 @@ def file_table(files: pl.DataFrame) -> Frame:
     )
 
 
-#: How an outcome is told, in this order.
-_TOLD = {
+#: What became of the rows of graph files, in this order.
+_OUTCOMES = {
     "read": "read",
     "repaired": "read after a repair",
     "dangling": "naming what the graph does not declare",
@@ -64,7 +64,7 @@ _TOLD = {
     "loop": "leading to where they begin",
     "malformed": "quarantined",
 }
-#: Of those that were quarantined, what is told of their files says why.
+#: Outcomes whose reasons are shown; of what is quarantined the files say why.
 _REASONED = ("repaired", "dangling")
 _MOST_REASONS = 5
 
@@ -74,7 +74,7 @@ def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
     if account.is_empty():
         return
     counts = dict(account.group_by("outcome").agg(pl.sum("rows")).iter_rows())
-    parts = " + ".join(f"{counts[one]:,} {_TOLD[one]}" for one in _TOLD if counts.get(one))
+    parts = " + ".join(f"{counts[one]:,} {_OUTCOMES[one]}" for one in _OUTCOMES if counts.get(one))
     yield f"{plural(sum(counts.values()), 'row')} of graphs: {parts}"
     odd = account.filter(pl.col("outcome").is_in(_REASONED)).sort(
         pl.col("outcome").replace_strict(_REASONED, range(len(_REASONED))), "path", "record"
@@ -83,8 +83,8 @@ def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
         odd.select("path", "outcome", "rows", "first_row", "reason").head(_MOST_REASONS).iter_rows()
     ):
         others = f" and {rows - 1:,} more" if rows > 1 else ""
-        told = f" row {first:,}{others}, {_TOLD[outcome]}: {reason or ''}"
-        yield Text.assemble("  ", (path, "yellow"), told)
+        text = f" row {first:,}{others}, {_OUTCOMES[outcome]}: {reason or ''}"
+        yield Text.assemble("  ", (path, "yellow"), text)
     if odd.height > _MOST_REASONS:
         yield f"  and {odd.height - _MOST_REASONS:,} more kinds; all of them: table imports.account"
 
@@ -92,7 +92,6 @@ def account_lines(account: pl.DataFrame) -> Iterator[str | Text]:
 _MOST_COMMUNITIES = 10
 #: Sentences on files that were not read, with everything and without.
 _MOST_FILES, _FEW_FILES = 20, 5
-_QUARANTINED = frozenset({"failed", "refused", "unsupported", "read in part", "units unreadable"})
 
 
 def show_corpus(
@@ -103,9 +102,7 @@ def show_corpus(
         bool,
         typer.Option("--all", help="Every count, what was quarantined and why, context sizes, a report."),
     ] = False,
-    files: Annotated[
-        bool, typer.Option("--files", help="List every file with its status and the reason.")
-    ] = False,
+    files: Annotated[bool, typer.Option("--files", help="List every file with its status.")] = False,
 ) -> Result:
     """Show a screen of counts, files not read, what is open on names, and a level's communities.
 
@@ -127,7 +124,7 @@ def show_corpus(
 
     def shown() -> Iterator[Part]:
         if everything:
-            yield summary_table(name, summary)
+            yield Frame(summary, name)
         else:
             state = (
                 f"published {snapshot.published[:16].replace('T', ' ')} UTC" if snapshot else "not published"
@@ -183,15 +180,15 @@ def name_figures(reader: Reader) -> dict[str, Any] | None:
     }
 
 
-def _name_lines(corpus: str, told: dict[str, Any] | None) -> Iterator[str | Text]:
-    if told is None:
+def _name_lines(corpus: str, figures: dict[str, Any] | None) -> Iterator[str | Text]:
+    if figures is None:
         return
     yield (
-        f"{plural(told['joined'], 'name')} joined to {plural(told['into'], 'entity', 'entities')}; "
-        f"{plural(told['open'], 'question')} on names open: "
+        f"{plural(figures['joined'], 'name')} joined to {plural(figures['into'], 'entity', 'entities')}; "
+        f"{plural(figures['open'], 'question')} on names open: "
         f"graphrag-dagster entities {corpus} --ask"
     )
-    yield from unused_lines(told["unused"])
+    yield from unused_lines(figures["unused"])
 
 
 def unused_lines(unused: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
@@ -221,15 +218,6 @@ def communities_of(reader: Reader, level: int) -> pl.DataFrame:
     )
 
 
-def summary_table(title: str, summary: pl.DataFrame) -> Frame:
-    """The rows of ``marts.corpus_summary``; what was quarantined stands out."""
-    styles = [
-        "yellow" if value and ("quarantined" in measure or measure in _QUARANTINED) else None
-        for _, measure, value in summary.rows()
-    ]
-    return Frame(summary, title, styles=styles)
-
-
 #: Headings of ``marts.context_sizes``.
 _SIZES = ("units", "tokens", "% of TS")
 _CORPUS_COLUMNS = {
@@ -238,57 +226,49 @@ _CORPUS_COLUMNS = {
     "folder": pl.String,
 }
 
-#: What is told after an index, in this order: a label, and the measures of ``marts.corpus_summary``.
-_FIGURES = {
+_LEVEL, _DEEPEST = "communities in C", 2
+#: What is shown after an index, in this order: a label, and the measures of ``marts.corpus_summary``.
+_FIGURES: Mapping[str, tuple[str, ...]] = {
     "text units": ("text units", "tokens"),
     "graph": ("entities", "relationships", "triples"),
     "claims": ("claims",),
-    "communities": ("communities in C0", "communities in C1", "communities in C2"),
+    "communities": (),
     "names": ("pairs of names: ask",),
     "quarantined": (
-        "units quarantined",
-        "units unreadable",
-        "reply records quarantined",
-        "pairs with a problem",
+        *("units quarantined", "units unreadable"),
+        *("reply records quarantined", "pairs with a problem"),
     ),
+    "reports": (),
 }
-_CALLED = {"pairs of names: ask": "pairs open"}
 
 
 def figures_table(summary: pl.DataFrame) -> RichTable:
     """The few rows of ``marts.corpus_summary`` that a person wants after an index, those of zero left out."""
-    made = {measure: value for _, measure, value in summary.rows()}
-    above = (measure for measure in made if measure.startswith("communities in C-"))
-    figures = {
-        **_FIGURES,
-        "communities": (
-            *sorted(above, key=lambda measure: -int(measure.rpartition("-")[2])),
-            *_FIGURES["communities"],
-        ),
-        "reports": tuple(measure for measure in made if measure.startswith("reports by ")),
+    made = {measure: value for _, measure, value in summary.rows() if value}
+    rows: dict[str, str | Text] = {
+        label: ", ".join(_figure(one, made[one]) for one in measures if one in made)
+        for label, measures in _FIGURES.items()
     }
-    told = {
-        label: [_figure(label, measure, made[measure]) for measure in measures if made.get(measure)]
-        for label, measures in figures.items()
-    }
-    rows = ((label, ", ".join(several)) for label, several in told.items() if several)
-    return facts_table(rows, {"quarantined": "yellow"})
+    rows["quarantined"] = Text(str(rows["quarantined"]), "yellow")
+    levels = sorted(int(one.removeprefix(_LEVEL)) for one in made if one.startswith(_LEVEL))
+    counts = [f"C{level} {made[f'{_LEVEL}{level}']:,.0f}" for level in levels if level <= _DEEPEST]
+    rows["communities"] = ", ".join(counts)
+    rows["reports"] = ", ".join(_figure(one, made[one]) for one in made if one.startswith("reports by "))
+    return facts_table((label, line) for label, line in rows.items() if line)
 
 
-def _figure(label: str, measure: str, value: float) -> str:
-    told = _CALLED.get(measure, measure.removeprefix(f"{label} in ").removeprefix(f"{label} "))
-    if label == "communities":
-        return f"{told} {number(value)}"
-    return f"{number(value)} {_singular(told) if value == 1 else told}"
+def _figure(measure: str, value: float) -> str:
+    words = "pairs open" if measure.startswith("pairs of names") else measure.removeprefix("reports ")
+    return f"{value:,.0f} {_singular(words) if value == 1 else words}"
 
 
-def _singular(told: str) -> str:
+def _singular(text: str) -> str:
     """Return what is counted in the singular.
 
     >>> _singular("entities"), _singular("pairs open"), _singular("by extractive engine")
     ('entity', 'pair open', 'by extractive engine')
     """
-    return re.sub(r"s\b", "", re.sub(r"ies\b", "y", told), count=1)
+    return re.sub(r"s\b", "", re.sub(r"ies\b", "y", text), count=1)
 
 
 def sizes_table(sizes: pl.DataFrame) -> Frame:

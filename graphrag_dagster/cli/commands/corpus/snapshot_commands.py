@@ -13,7 +13,7 @@ from graphrag_dagster.cli.options import Name
 from graphrag_dagster.cli.result import Frame, Result
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.storage.published import folder_of, published, rollback
-from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
@@ -24,7 +24,7 @@ def show_snapshots(name: Name) -> Result:
         WarehouseError: nothing of it has been published.
     """
     warehouse = Warehouse()
-    shared = shared_snapshots(warehouse, name)
+    shared = SharedSnapshots.of(warehouse, name)
     there = {one.version: (one, size) for one, size in shared.manifests()} if shared else {}
     kept = list_snapshots(warehouse, name)
     here = {one.version for one in kept}
@@ -66,8 +66,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
 def roll_back(
     name: Name,
     version: Annotated[
-        str | None,
-        typer.Argument(help="Snapshot version; default: the previous one."),
+        str | None, typer.Argument(help="Snapshot version; default: the previous one.")
     ] = None,
 ) -> Result:
     """Make an older snapshot the current one.
@@ -78,12 +77,12 @@ def roll_back(
     warehouse = Warehouse()
     before = published(warehouse, name)
     made = rollback(warehouse, name, version)
-    told = (
+    text = (
         f"{name} is read as of {made.published[:19]}Z (snapshot {made.version}), until "
         f"'graphrag-dagster index {name}' publishes the newest state"
     )
     facts = {"corpus": name, "version": made.version, "before": before.version if before else None}
-    return Result(facts, [told])
+    return Result(facts, [text])
 
 
 def _row(one: Snapshot) -> dict[str, Any]:

@@ -90,9 +90,9 @@ def _state(status: Status) -> list[str | tuple[str, str]]:
 def _rows(status: Status) -> Iterator[tuple[str, str | Text]]:
     if run := status.unfinished:
         where = f" in {run.step}" if run.step else ""
-        told = "failed" + where if run.state == "failed" else "is still running or was killed"
+        text = "failed" + where if run.state == "failed" else "is still running or was killed"
         begun = run.begun[:16].replace("T", " ")
-        yield "run", Text(f"the run {run.run_id[:8]} of {begun} UTC {told}", "yellow")
+        yield "run", Text(f"the run {run.run_id[:8]} of {begun} UTC {text}", "yellow")
     if status.snapshot is None:
         return
     yield from _titled_rows("files", _files(status.files))

@@ -54,8 +54,7 @@ def evaluate_corpus(
     max_tokens: MaxTokens = None,
     plan_only: PlanOnly = False,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Copy the report, one HTML page, to this file or folder."),
+        Path | None, typer.Option(help="Copy the report, one HTML page, to this file or folder.")
     ] = None,
     yes: Yes = False,
 ) -> Result:
@@ -101,7 +100,7 @@ def _summary(name: str, ran: RunOutcome, page: Path) -> Result:
     verdicts = warehouse.read(VERDICTS, name)
     costs = warehouse.read(CONDITION_COSTS, name)
     sizes = warehouse.read_if_present(tables.CONTEXT_SIZES, name)
-    told = headline_of(
+    text = headline_of(
         verdicts,
         warehouse.read(SIGNIFICANCE, name),
         warehouse.read(JUDGEMENTS, name),
@@ -111,7 +110,7 @@ def _summary(name: str, ran: RunOutcome, page: Path) -> Result:
     repaired, used = repaired_rows(warehouse, name, EVALUATED), usage_rows(name, ran.run_id)
 
     def shown() -> Iterator[Part]:
-        yield Text(f"\n{told}\n", "bold")
+        yield Text(f"\n{text}\n", "bold")
         yield from (f"  {line}" for line in _main(verdicts)["statement"])
         yield Frame(costs.select(pl.col("condition").alias("method"), *_COSTS), "cost per answer")
         if sizes is not None:
@@ -125,7 +124,7 @@ def _summary(name: str, ran: RunOutcome, page: Path) -> Result:
         "corpus": name,
         "run_id": ran.run_id,
         "seconds": round(ran.seconds, 3),
-        "headline": told,
+        "headline": text,
         "verdicts": verdicts,
         "costs": costs,
         "context_sizes": [] if sizes is None else sizes,

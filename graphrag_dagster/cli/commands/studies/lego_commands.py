@@ -27,14 +27,12 @@ _MOST_COMPARED = 5
 def paths(
     name: Name,
     question: Annotated[
-        str | None,
-        typer.Argument(help="One question; default: all of the corpus's question files."),
+        str | None, typer.Argument(help="One question; default: all of the corpus's question files.")
     ] = None,
     instance: Annotated[
         str,
         typer.Option(
-            help="Instance that is asked the question: 1 to 15, GRAG-M, or a custom one; several with commas "
-            "between are put beside each other.",
+            help="1 to 15, GRAG-M, or a custom one; several, with commas, are shown side by side.",
             metavar="NAMES",
         ),
     ] = "12",
@@ -42,8 +40,7 @@ def paths(
         list[str] | None,
         typer.Option(
             "--entity",
-            help="Label of an entity that the question is about; several times for several. "
-            "Default: those in [brackets], else those that it names.",
+            help="Label of an entity of the question; repeatable. Default: in [brackets], else named.",
             metavar="LABEL",
         ),
     ] = None,
@@ -116,13 +113,9 @@ def _found_lines(one: InstanceAnswer) -> Iterator[str | Text]:
 
 def train_paths(
     name: Name,
-    folder: Annotated[
-        Path | None,
-        typer.Option(help="New folder for the scorer that is fine-tuned."),
-    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="New folder for the scorer that is fine-tuned.")] = None,
     selector_file: Annotated[
-        Path | None,
-        typer.Option(help="File of JSON lines, chats that a selector learns from."),
+        Path | None, typer.Option(help="File of JSON lines, chats that a selector learns from.")
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Questions at most, those held out among them.")] = 1000,
     epochs: Annotated[
@@ -197,8 +190,8 @@ def _training_facts(drawn: DrawnQuestions) -> dict[str, Any]:
 
 
 def _doubts(drawn: DrawnQuestions) -> list[str]:
-    told = (
+    text = (
         f"{drawn.measured:,} of the questions for training are asked by 'paths', too, whose figures they "
         "flatter: measure on other files, or set paths.sample"
     )
-    return [told] if drawn.measured else []
+    return [text] if drawn.measured else []

@@ -101,8 +101,8 @@ def _summary_table(rows: pl.DataFrame, name: str, hops: str) -> Frame:
                 "ms": 1000 * seconds,
             }
         )
-    told = "all questions" if hops == ALL_HOPS else f"{hops} hops"
-    return Frame(pl.DataFrame(shown, infer_schema_length=None), f"{name}: {told}")
+    text = "all questions" if hops == ALL_HOPS else f"{hops} hops"
+    return Frame(pl.DataFrame(shown, infer_schema_length=None), f"{name}: {text}")
 
 
 def _missing(warehouse: Warehouse, name: str) -> list[str]:

@@ -1,6 +1,7 @@
 """``graphrag-dagster study``."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -21,9 +22,11 @@ from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.options import MaxTokens, MaxUsd, Name, Yes
 from graphrag_dagster.cli.result import Frame, Result, cell
 from graphrag_dagster.cli.run_budget import RunBudget
+from graphrag_dagster.kernel.models.call_estimates import Plan
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.kernel.tables.context_node_tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.table_declaration import Table
 from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET
 from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
     CROSS_IN_SHORT,
@@ -47,20 +50,21 @@ class Study(StrEnum):
     paths = "paths"
 
 
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """The job of a study, its table, and what plans the calls of models; None: there are none."""
+
+    job: str
+    table: Table
+    plan: Callable[[str], Plan] | None = None
+
+
 _STUDIES = {
-    "gleanings": "study_extraction",
-    "windows": "study_windows",
-    "context": "study_context",
-    "paths": "study_paths",
+    Study.gleanings: _Study("study_extraction", EXTRACTION_COUNTS, plan_gleanings_of),
+    Study.windows: _Study("study_windows", WINDOW_WIN_RATES, plan_windows_of),
+    Study.context: _Study("study_context", CONTEXT_METRICS),
+    Study.paths: _Study("study_paths", PATH_STUDY, plan_path_study_of),
 }
-_STUDY_TABLES = {
-    "gleanings": EXTRACTION_COUNTS,
-    "windows": WINDOW_WIN_RATES,
-    "context": CONTEXT_METRICS,
-    "paths": PATH_STUDY,
-}
-#: What studies ask of models; the others ask none.
-_STUDY_PLANS = {"gleanings": plan_gleanings_of, "windows": plan_windows_of, "paths": plan_path_study_of}
 #: Names of columns that are too long for 80 characters.
 _SHORT = {"gleanings": "rounds", "relationships": "relations"}
 #: Measures of paths in words that are short enough.
@@ -82,9 +86,8 @@ def run_study(
     kind: Annotated[
         Study,
         typer.Argument(
-            help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size; "
-            "context: what context nodes are worth beside random ones; paths: what recall of subgraphs is "
-            "worth, and what acceleration and additional steps cost."
+            help="gleanings: by chunk size; windows: plain retrieval by context size; context: context "
+            "nodes beside random ones; paths: recall of subgraphs, acceleration, additional steps."
         ),
     ],
     max_usd: MaxUsd = None,
@@ -97,26 +100,25 @@ def run_study(
         GraphragError: names the problem and the fix.
     """
     budget = RunBudget(max_tokens, max_usd)
-    if plan := _STUDY_PLANS.get(kind):
-        agree_to_spend(plan(name), budget, yes=yes)
-    run_watched(name, _STUDIES[kind], budget)
-    made = Warehouse().read(_STUDY_TABLES[kind], name)
+    study = _STUDIES[kind]
+    if study.plan:
+        agree_to_spend(study.plan(name), budget, yes=yes)
+    run_watched(name, study.job, budget)
+    made = Warehouse().read(study.table, name)
     facts = {"corpus": name, "study": kind, "rows": made}
-    match kind:
-        case Study.context:
-            counted = _improvements(name, made)
-            return Result({**facts, "improvements": counted}, _context_parts(name, made, counted))
-        case Study.paths:
-            return Result(facts, _path_parts(name, made))
-        case Study.windows:
-            return Result(facts, [*_reliability(name), _study_table(f"{name}: {kind}", made)])
-    return Result(facts, [_study_table(f"{name}: {kind}", made)])
+    if kind is Study.context:
+        counted = _improvements(name, made)
+        return Result({**facts, "improvements": counted}, _context_parts(name, made, counted))
+    if kind is Study.paths:
+        return Result(facts, _path_parts(name, made))
+    doubts = _reliability(name) if kind is Study.windows else ()
+    return Result(facts, [*doubts, _study_table(f"{name}: {kind}", made)])
 
 
 def _context_parts(name: str, made: pl.DataFrame, counted: pl.DataFrame) -> Iterator[str | Frame]:
-    told = format_as_paper(made)
-    yield _study_table(f"{name}: context", told.select(IN_SHORT))
-    yield _study_table("cross-cluster similarity", told.select(CROSS_IN_SHORT))
+    text = format_as_paper(made)
+    yield _study_table(f"{name}: context", text.select(IN_SHORT))
+    yield _study_table("cross-cluster similarity", text.select(CROSS_IN_SHORT))
     yield verdict(made, AS_SET)
     yield _study_table("Table I, as far as it can be counted", counted)
     if "token efficiency" not in counted["aspect"]:
@@ -142,8 +144,8 @@ def _reliability(name: str) -> Iterator[str | Text]:
     elif counts.doubt:
         yield Text(f"nothing can be said on windows: {counts.doubt}", "yellow")
     elif counts.unusable:
-        told = f"{counts.unusable:,} of {counts.verdicts:,} verdicts had no usable reply and count as ties"
-        yield Text(told, "yellow")
+        text = f"{counts.unusable:,} of {counts.verdicts:,} verdicts had no usable reply and count as ties"
+        yield Text(text, "yellow")
 
 
 def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from graphrag_dagster.kernel.models.model_costs import Amount
+    from graphrag_dagster.kernel.models.model_costs import ModelUse
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class Database:
     Attributes:
         leases: what this process asks for, so that others wait for it.
         in_flight: what calls of this process may cost at worst, by corpus and run.
-        reserving: held while room for such a call is looked for.
+        reserving: held, by corpus and run, while room for such a call is looked for.
 
     Raises:
         CacheFileError: it cannot be opened, is no such database, or is of another format.
@@ -44,16 +44,23 @@ class Database:
     def __init__(self, place: Path | str) -> None:
         self.place = str(place)
         self._lock = threading.RLock()
-        self.backend = _backend(self.place)
+        self.backend: Backend
+        if is_postgres(self.place):
+            from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
+
+            self.backend = PostgresBackend(self.place)
+        else:
+            self.backend = SqliteBackend(Path(self.place))
         self.leases = Leases(self)
-        self.in_flight: defaultdict[tuple[str, str], list[Amount]] = defaultdict(list)
-        self.reserving = asyncio.Lock()
+        self.in_flight: defaultdict[tuple[str, str], list[ModelUse]] = defaultdict(list)
+        self.reserving: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._writer = ThreadPoolExecutor(1, "cache-writer")
         self._under_way: deque[Future[object]] = deque()
+        self._waiting = threading.Lock()
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
-        """Read what was written, also by :meth:`write_soon`.
+        """Read what was written, also by :meth:`write_soon`; nothing else is asked of this database within.
 
         Raises:
             CacheFileError: the database is damaged, or away for too long.
@@ -108,8 +115,10 @@ class Database:
             raise
 
     def _wait_for_writes(self) -> None:
-        writes = [self._under_way.popleft() for _ in range(len(self._under_way))]
-        wait(writes)
+        # Held, so that whoever comes meanwhile waits for them too.
+        with self._waiting:
+            writes = [self._under_way.popleft() for _ in range(len(self._under_way))]
+            wait(writes)
         for write in writes:
             write.result()
 
@@ -132,15 +141,8 @@ class Database:
         """Close the connection."""
         self.end()
         self._writer.shutdown()
-        self.backend.close()
-
-
-def _backend(place: str) -> Backend:
-    if not is_postgres(place):
-        return SqliteBackend(Path(place))
-    from graphrag_dagster.kernel.models.cache.postgres_backend import PostgresBackend
-
-    return PostgresBackend(place)
+        with self._lock:
+            self.backend.close()
 
 
 #: By process too: a forked one must not use the connection that it inherits.

@@ -117,10 +117,10 @@ class CacheMaintenance:
                 (corpus,),
             )
             if everything:
-                for table in ("finished", "usage", "batches", "indexings"):
+                for table in ("finished", "usage", "batches"):
                     connection.execute(f"delete from {table} where corpus = ?", (corpus,))
                 # Earlier versions made them, with names of corpora in them.
-                for table in ("unread_prompts", "reservations", "leases", "holders"):
+                for table in ("unread_prompts", "reservations", "leases", "holders", "indexings"):
                     connection.execute(f"drop table if exists {table}")
                 connection.execute("delete from batch_lines where batch not in (select id from batches)")
             kept = connection.execute("select count(*) from uses where corpus = ?", (corpus,)).fetchone()[0]

@@ -56,9 +56,6 @@ create table if not exists batch_lines (
     key blob primary key, batch text not null, task text not null, answer text, error text,
     failures integer not null default 0, taken text
 ) without rowid;
-create table if not exists indexings (
-    corpus text primary key, engines text not null, bytes integer not null, seconds real not null
-) without rowid;
 create table if not exists held_keys (
     key blob primary key, holder text not null, renewed real not null
 ) without rowid;

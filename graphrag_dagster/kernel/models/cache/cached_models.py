@@ -9,7 +9,6 @@ from graphrag_dagster.kernel.models.cache.llm_cache import reply_key, reply_keys
 from graphrag_dagster.kernel.models.cache.usage_account import (
     CostMeter,
     UsageAccount,
-    usage_of_lost_call,
     use_of,
 )
 from graphrag_dagster.kernel.models.chat.chat_model import (
@@ -228,17 +227,11 @@ async def send_accounted(
     tries: Tries | None = None,
 ) -> ServerReply:
     """Return the reply; what the call may cost is reserved, what it has cost is booked however it ends."""
-    worst = await meter.reserve(_most_tokens(request), request.max_tokens)
-    use, tries = ModelUse(), tries or Tries(request.task)
-    try:
+    tries = tries or Tries(request.task)
+    async with meter.paying(_most_tokens(request), request.max_tokens, tries) as used:
         came = await send(request, listen, tries)
         paid = use_of(came.reply, tries, repeated=request.again > 0)
-        use = paid if came.paid else ModelUse(cached=1)
-    except BaseException as error:
-        use = usage_of_lost_call(tries, error)
-        raise
-    finally:
-        meter.settle(worst, request.task, use)
+        used.append(paid if came.paid else ModelUse(cached=1))
     return came
 
 

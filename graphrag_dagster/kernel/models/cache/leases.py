@@ -10,6 +10,7 @@ import asyncio
 import random
 import threading
 import uuid
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ class Leases:
         self._database = database
         self._holder = uuid.uuid4().hex
         #: How many calls hold a key.
-        self._held: dict[bytes, int] = {}
+        self._held: Counter[bytes] = Counter()
         self._counting = threading.Lock()
         self._ended = threading.Event()
         # A thread: a loop that is busy for long must not pass for dead.
@@ -59,14 +60,15 @@ class Leases:
             CacheFileError: the database cannot be used.
         """
         pauses = pauses_of_waiting()
-        while (taken := (await self._ask([key]))[0]) is None:
+        while True:
+            mine, there = await self._ask([key])
+            if mine or there:
+                return bool(mine)
             await asyncio.sleep(next(pauses))
-        return taken
 
     async def take_some(self, keys: Sequence[bytes]) -> set[bytes]:
         """Take the leases of those keys that no other process has, and under which there is nothing."""
-        taken = await self._ask(keys) if keys else ()
-        return {key for key, got in zip(keys, taken, strict=True) if got}
+        return (await self._ask(keys))[0] if keys else set()
 
     def hold_on(self, key: bytes) -> None:
         """Hold a key a little longer that was held a moment ago; given back with :meth:`leave`."""
@@ -80,47 +82,43 @@ class Leases:
 
     def leave_now(self, keys: Iterable[bytes]) -> None:
         """Give leases back."""
-        for key in keys:
-            if self._count(key, -1) == 0:
-                self._database.write_soon(partial(self._delete, key))
+        free = [key for key in keys if self._count(key, -1) == 0]
+        if free:
+            self._database.write_soon(partial(self._delete, free))
 
     def _count(self, key: bytes, change: int) -> int:
         # Who embeds gives back in a thread of its own.
         with self._counting:
-            count = self._held.get(key, 0) + change
-            if count:
-                self._held[key] = count
-            else:
-                self._held.pop(key, None)
-            return count
+            self._held[key] += change
+            if not self._held[key]:
+                del self._held[key]
+            return self._held[key]
 
-    def _delete(self, key: bytes, connection: Any) -> None:
-        # Else somebody else of this process asked for it before this was written.
-        if key not in self._held:
-            connection.execute("delete from held_keys where key = ? and holder = ?", (key, self._holder))
+    def _delete(self, keys: Iterable[bytes], connection: Any) -> None:
+        connection.executemany(
+            "delete from held_keys where key = ? and holder = ?",
+            # Others of this process may have asked for them before this was written.
+            [(key, self._holder) for key in keys if key not in self._held],
+        )
 
-    async def _ask(self, keys: Sequence[bytes]) -> list[bool | None]:
-        """Whether each key is taken now; None: another process has it."""
+    async def _ask(self, keys: Sequence[bytes]) -> tuple[set[bytes], set[bytes]]:
+        """The keys that are taken now, and those under which there is something."""
         with self._counting:
             if self._renewing.ident is None:
                 self._renewing.start()
         # Counted before they are there, so that whoever gives one back meanwhile leaves it.
         for key in keys:
             self._count(key, 1)
+        mine, there = set[bytes](), set[bytes]()
         try:
-            taken = await self._database.ask(
+            mine, there = await self._database.ask(
                 lambda: self._database.write(lambda connection: self._take(connection, keys))
             )
-        except BaseException:
-            self.leave_now(keys)
-            raise
-        for key, got in zip(keys, taken, strict=True):
-            if got is None:
-                self._count(key, -1)
-        self.leave_now(key for key, got in zip(keys, taken, strict=True) if got is False)
-        return taken
+        finally:
+            self.leave_now(key for key in keys if key not in mine)
+        return mine, there
 
-    def _take(self, connection: Any, keys: Sequence[bytes]) -> list[bool | None]:
+    def _take(self, connection: Any, keys: Sequence[bytes]) -> tuple[set[bytes], set[bytes]]:
         now, free = self._database.backend.now, self._database.backend.dead_before(LIFE)
         there = {key for query in _THERE for (key,) in rows_of_keys(connection, query, keys)}
         connection.executemany(
@@ -130,7 +128,7 @@ class Leases:
         )
         query = f"select key from held_keys where holder = '{self._holder}' and key in ({{keys}})"
         mine = {key for (key,) in rows_of_keys(connection, query, keys)}
-        return [False if key in there else key in mine or None for key in keys]
+        return mine - there, there
 
     def _renew(self) -> None:
         now, cleared = self._database.backend.now, self._database.backend.dead_before(_CLEARED)

@@ -87,20 +87,15 @@ class Replies:
     """Cached replies and vectors of one database."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @property
-    def database(self) -> Database:
-        """Where they are."""
-        return self._database
+        self.database = database
 
     async def find(self, keys: Sequence[bytes], user: User) -> ChatReply | None:
         """Return the reply for the first of these keys that has one, and record its user; else None."""
-        found = await self._database.ask(lambda: self._found(keys))
+        found = await self.database.ask(lambda: self._found(keys))
         key = next((key for key in keys if key in found), None)
         if key is None:
             return None
-        self._database.write_soon(lambda connection: _record_use(connection, [key], user))
+        self.database.write_soon(lambda connection: _record_use(connection, [key], user))
         return found[key]
 
     def cached_reply_for_display(self, key: bytes) -> ChatReply | None:
@@ -112,13 +107,13 @@ class Replies:
             "select key, text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
             "from replies where key in ({keys})"
         )
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return {row[0]: ChatReply(*row[1:]) for row in rows_of_keys(connection, query, keys)}
 
     def has(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys under which there is a reply or a vector."""
         queries = [f"select key from {table} where key in ({{keys}})" for table in ("replies", "vectors")]
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return {key for query in queries for (key,) in rows_of_keys(connection, query, keys)}
 
     def keep(self, key: bytes, task: str, model: str, reply: ChatReply, seconds: float, user: User) -> None:
@@ -142,16 +137,16 @@ class Replies:
             _record_use(connection, [key], user)
             connection.execute("delete from held_keys where key = ?", (key,))
 
-        self._database.write_soon(write)
+        self.database.write_soon(write)
 
     def vectors(self, keys: Sequence[bytes], user: User) -> dict[bytes, NDArray[np.float32]]:
         """Return the vectors there are of these keys, and note who uses them."""
         query = "select key, vector from vectors where key in ({keys})"
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             rows = rows_of_keys(connection, query, keys)
             found = {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
         if found:
-            self._database.write(lambda connection: _record_use(connection, found, user))
+            self.database.write(lambda connection: _record_use(connection, found, user))
         return found
 
     def keep_vectors(
@@ -165,13 +160,13 @@ class Replies:
             connection.executemany("insert into vectors values (?,?,?,?,?) on conflict do nothing", rows)
             _record_use(connection, vectors, user)
 
-        self._database.write_soon(write)
+        self.database.write_soon(write)
 
     def touch(self, keys: Sequence[bytes], user: User) -> None:
         """Note that what there is under these keys is in use, though nobody asks for it."""
         known = self.has(keys)
         if known:
-            self._database.write(lambda connection: _record_use(connection, known, user))
+            self.database.write(lambda connection: _record_use(connection, known, user))
 
     def tasks(self, keys: Sequence[bytes]) -> dict[tuple[str, str], ModelUse]:
         """Return what it saves not to ask again for the replies of these keys, by task and model."""
@@ -180,7 +175,7 @@ class Replies:
             "select task, model, count(*), sum(input_tokens + output_tokens) from replies "
             "where key in ({keys}) group by task, model"
         )
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             for task, model, count, tokens in rows_of_keys(connection, query, keys):
                 use = ModelUse(cached=count, saved_tokens=tokens)
                 saved[task, model] = saved.get((task, model), ModelUse()) + use
@@ -189,12 +184,12 @@ class Replies:
     def used_by(self, user: User) -> bool:
         """Whether the asset has used anything in any run."""
         query = "select 1 from uses where corpus = ? and asset = ? limit 1"
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return connection.execute(query, (user.corpus, user.asset)).fetchone() is not None
 
     def finish(self, user: User, begun: float) -> None:
         """Note that an asset was made from ``begun`` on: what it has not used since then is stale."""
-        self._database.write(
+        self.database.write(
             lambda connection: connection.execute(
                 "insert into finished values (?,?,?,?) on conflict (corpus, asset) do update set "
                 "run_id = excluded.run_id, begun = excluded.begun",

@@ -128,7 +128,7 @@ class PostgresBackend:
             self._prepare()
         except psycopg.Error as error:
             raise CacheFileError(
-                f"{self.shown} cannot be used as the LLM cache: {self._told(error)}; start the database, or "
+                f"{self.shown} cannot be used as the LLM cache: {self._why(error)}; start the database, or "
                 "correct GRAPHRAG_DAGSTER_CACHE and PGPASSWORD"
             ) from None
 
@@ -194,7 +194,7 @@ class PostgresBackend:
             yield
         except psycopg.Error as error:
             raise CacheFileError(
-                f"{self.shown} failed: {self._told(error)}; cached replies are kept. Mend the database, and "
+                f"{self.shown} failed: {self._why(error)}; cached replies are kept. Mend the database, and "
                 "run again"
             ) from None
 
@@ -236,7 +236,7 @@ class PostgresBackend:
         away = time.monotonic() - self._away_since
         if away > PATIENCE:
             raise CacheFileError(
-                f"{self.shown} has been away for {away:.0f} s ({self._told(error)}); what was paid for is "
+                f"{self.shown} has been away for {away:.0f} s ({self._why(error)}); what was paid for is "
                 "cached. Start the database, and run again"
             ) from None
 
@@ -248,7 +248,7 @@ class PostgresBackend:
             raw.execute(f"select {_LOCK}")
             return bool(_one(raw.execute(query, (self._writer,))) == self._serial)
 
-    def _told(self, error: psycopg.Error) -> str:
+    def _why(self, error: psycopg.Error) -> str:
         """The message alone: details quote rows, and some messages the address."""
         text = error.diag.message_primary or str(error).strip().split("\n")[0]
         text = text.replace(self._url, self.shown)

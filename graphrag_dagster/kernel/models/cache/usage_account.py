@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.models.cache.run_spending import RunSpending
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply
 from graphrag_dagster.kernel.models.model_costs import (
     USE_FIELDS,
-    Amount,
     Budget,
+    BudgetExhausted,
     ModelUse,
     Price,
     listed_price,
@@ -20,7 +21,7 @@ from graphrag_dagster.kernel.models.model_costs import (
 from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     import polars as pl
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 
+#: Seconds until it is looked again whether calls in flight have left room: more each time.
+_SOON, _LATE = 0.02, 1.0
 _KEY = ("run_id", "corpus", "asset", "task", "model")
 _SUMS = ", ".join(f"{name} = usage.{name} + excluded.{name}" for name in USE_FIELDS)
 _NAMES = ", ".join((*_KEY, "begun", *USE_FIELDS))
@@ -89,7 +92,10 @@ def _row(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 class UsageAccount:
-    """Records the calls of an asset.
+    """Records the calls of an asset, and keeps to the limits of its run.
+
+    The limits hold for all assets of a process. What other processes of the run have spent counts, too. What
+    they have in flight does not: together they may pass a limit by that much.
 
     Args:
         user: asset, corpus and run.
@@ -102,7 +108,10 @@ class UsageAccount:
         self.user = user
         self.replies = replies
         self.log = log
-        self.spending = RunSpending(replies.database, user.corpus, user.run_id, budget)
+        self.budget = budget
+        self._database = replies.database
+        self._run = (user.corpus, user.run_id)
+        self._in_flight = self._database.in_flight[self._run]
         self._begun = time.time()
 
     def book(self, task: str, model: str, use: ModelUse) -> None:
@@ -115,11 +124,41 @@ class UsageAccount:
         for (task, model), use in self.replies.tasks(keys).items():
             self.book(task, model, use)
 
-    @property
-    def used_by_task(self) -> dict[tuple[str, str], ModelUse]:
-        """Usage of this asset in this run, by task and model."""
-        booked = self.log.by_task(self.user.corpus, self.user.run_id)
-        return {(t, m): use for (asset, t, m), use in booked.items() if asset == self.user.asset}
+    async def reserve(self, worst: ModelUse) -> None:
+        """Reserve what a call may cost at worst; where it does not fit, wait for calls in flight to settle.
+
+        Raises:
+            BudgetExhausted: it does not fit although nothing is in flight.
+        """
+        if not self.budget.limited:
+            return
+        pause = _SOON
+        while True:
+            async with self._database.reserving[self._run]:
+                calls = list(self._in_flight)
+                # A call that is settled meanwhile counts as in flight: it may be missing from what is read.
+                spent = await self._database.ask(self._spent)
+                if self.budget.allows(sum(calls, spent) + worst):
+                    self._in_flight.append(worst)
+                    return
+            if not calls:
+                raise BudgetExhausted(self.budget.exceeded_reason(spent, worst))
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LATE)
+
+    def release(self, worst: ModelUse) -> None:
+        """Give back a reservation, once the call is booked."""
+        if self.budget.limited:
+            self._in_flight.remove(worst)
+
+    def _spent(self) -> ModelUse:
+        query = (
+            "select coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(usd), 0.0) "
+            "from usage where corpus = ? and run_id = ?"
+        )
+        with self._database.reading() as connection:
+            tokens, usd = connection.execute(query, self._run).fetchone()
+        return ModelUse(input_tokens=tokens, usd=usd)
 
     def finish(self) -> ModelUse:
         """Note that the asset is made, and return what it used in this run.
@@ -127,10 +166,11 @@ class UsageAccount:
         An asset that has used nothing, but did in an earlier run, is noted too: else what it no longer needs,
         perhaps of documents that are gone, would count as used for ever.
         """
-        used = self.used_by_task
+        booked = self.log.by_task(*self._run)
+        used = [use for (asset, *_), use in booked.items() if asset == self.user.asset]
         if used or self.replies.used_by(self.user):
             self.replies.finish(self.user, self._begun)
-        return sum(used.values(), ModelUse())
+        return sum(used, ModelUse())
 
 
 class CostMeter:
@@ -154,35 +194,60 @@ class CostMeter:
         self._model = model
         price = price_of(settings, model, url)
         self._price = price.times(discount) if price else None
-        if account.spending.budget.max_usd is not None and self._price is None:
+        if account.budget.max_usd is not None and self._price is None:
             raise SettingsError(
                 f"the price of {model} is not known, so a limit on money cannot be enforced: set "
                 "model.prices in corpus.yaml, or limit tokens instead"
             )
 
-    async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:
-        """Reserve what a call may cost at most; see :class:`.RunSpending`."""
-        usd = self._price.of(input_tokens, output_tokens) if self._price else 0.0
-        worst = Amount(input_tokens + output_tokens, usd)
-        await self._account.spending.reserve(worst)
+    @asynccontextmanager
+    async def paying(
+        self, input_tokens: int, output_tokens: int, tries: Tries
+    ) -> AsyncIterator[list[ModelUse]]:
+        """Reserve what a call may cost, and book what it has cost, however it ends.
+
+        Args:
+            input_tokens: at most.
+            output_tokens: at most.
+            tries: kept up while the call goes on.
+
+        Yields:
+            A list that takes the use of the call, once it is answered.
+        """
+        worst = await self.reserve(input_tokens, output_tokens)
+        used: list[ModelUse] = []
+        try:
+            yield used
+        except BaseException as error:
+            used.append(usage_of_lost_call(tries, error))
+            raise
+        finally:
+            self.settle(worst, tries.task, sum(used, ModelUse()))
+
+    async def reserve(self, input_tokens: int, output_tokens: int) -> ModelUse:
+        """Reserve what a call may cost at most; see :meth:`.UsageAccount.reserve`."""
+        worst = self._priced(ModelUse(input_tokens=input_tokens, output_tokens=output_tokens))
+        await self._account.reserve(worst)
         return worst
 
-    def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
+    def settle(self, worst: ModelUse, task: str, use: ModelUse) -> None:
         """Book a call, and give back what it did not need; its money is filled in here."""
+        self._account.book(task, self._model, self._priced(use))
+        self._account.release(worst)
+
+    def _priced(self, use: ModelUse) -> ModelUse:
         if self._price is None:
-            use += ModelUse(unpriced=use.calls)
-        else:
-            usd = self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens)
-            use += ModelUse(usd=usd)
-        self._account.book(task, self._model, use)
-        self._account.spending.settle(worst)
+            return use + ModelUse(unpriced=use.calls)
+        return use + ModelUse(
+            usd=self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens)
+        )
 
 
 def price_of(settings: ModelSettings, model: str, url: str) -> Price | None:
     """Return the price of a model: that of the settings, else that of the price list, else None."""
     if own := settings.prices:
         cached = own.input if own.cached_input is None else own.cached_input
-        return Price(own.input, own.output, cached, "settings")
+        return Price(own.input, own.output, cached)
     return listed_price(model, url)
 
 

@@ -85,11 +85,11 @@ def parse_json(text: str) -> ParsedReply:
     before = text[: start.start()]
     values, repaired = [], False
     while start:
-        end, value, mended = _value_at(text, start.start())
+        end, value, was_repaired = _value_at(text, start.start())
         values.append(value)
         start = _JSON_START.search(text, end)
         between = text[end : start.start() if start else len(text)]
-        repaired |= mended | _has_unmatched_brackets(before, between, mended)
+        repaired |= was_repaired | _has_unmatched_brackets(before, between, was_repaired)
     try:
         whole = storable(values if len(values) > 1 else values[0], _DEEPEST)
     except RecursionError:

@@ -44,7 +44,8 @@ from graphrag_dagster.kernel.models.chat.retry_policy import (
     next_request,
     raised_limit,
 )
-from graphrag_dagster.kernel.text.prompt_templates import Prompt, PromptSource
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import Prompt
 
 T = TypeVar("T")
 
@@ -293,13 +294,12 @@ class Asker:
 
     Args:
         model: answers.
-        prompts: holds ``retry`` beside those of the task.
         max_tokens: longest reply.
     """
 
     engine: str = "llm"
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, max_tokens: int) -> None:
+    def __init__(self, model: ChatModel, max_tokens: int) -> None:
         self._model = model
         self._retry = prompts.load("retry")
         self._max_tokens = max_tokens

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 from graphrag_dagster.kernel.models.chat.chat_model import (
     CallFailed,
@@ -24,32 +23,6 @@ _YES_NO = {"cl100k_base": (14331, 9173), "o200k_base": (31958, 14695)}
 _SHORT = 16
 
 
-@dataclass(frozen=True, slots=True)
-class YesNo:
-    """Asks a yes/no question at the end of a conversation; any word but YES is no.
-
-    ``forced`` are the first tokens of YES and NO; empty where the endpoint cannot force them, then the first
-    word of a short reply counts.
-    """
-
-    model: ChatModel
-    task: str
-    prompt: Prompt
-    retry: Prompt
-    forced: tuple[int, ...] = ()
-
-    async def ask(self, messages: tuple[Message, ...]) -> tuple[bool, tuple[Message, ...], Usage]:
-        """Return whether the reply is yes, the conversation with question and reply, and its usage.
-
-        Raises:
-            UnusableReply: no reply came that holds a word.
-            EndpointError: the endpoint cannot be used at all.
-        """
-        asked = (*messages, Message("user", self.prompt.render()))
-        told = await yes_or_no(self.model, self.task, asked, self.retry, self.forced)
-        return told.value, (*asked, Message("assistant", "YES" if told.value else "NO")), told.reply_usage
-
-
 async def yes_or_no(
     model: ChatModel, task: str, asked: tuple[Message, ...], retry: Prompt, forced: tuple[int, ...] = ()
 ) -> UsableReply[bool]:
@@ -60,7 +33,8 @@ async def yes_or_no(
         task: of the request.
         asked: the conversation.
         retry: prompt with the placeholder ``reason``.
-        forced: as those of :class:`YesNo`.
+        forced: the first tokens of YES and NO; empty where the endpoint cannot force them: then the first
+            word of a short reply counts, and any but YES is no.
 
     Raises:
         UnusableReply: no reply came that holds a word.
@@ -69,7 +43,10 @@ async def yes_or_no(
     request = ChatRequest(task, asked, 1, forced_tokens=forced)
     lost = Usage()
     if forced:
-        reply = await _forced_reply(model, request)
+        try:
+            reply = await model.complete(request)
+        except CallFailed as failure:
+            raise UnusableReply(str(failure), asked[-1].content, "", Usage(calls=1)) from None
         word = _WORD.search(visible_text(reply.text))
         if word and (found := word[0].upper()) in {"YES", "NO"}:
             model.remember(request, reply)
@@ -90,13 +67,6 @@ async def yes_or_no(
     return UsableReply(told.value == "YES", told.value, lost + told.usage, own)
 
 
-async def _forced_reply(model: ChatModel, request: ChatRequest) -> ChatReply:
-    try:
-        return await model.complete(request)
-    except CallFailed as failure:
-        raise UnusableReply(str(failure), request.messages[-1].content, "", Usage(calls=1)) from None
-
-
 def _first_word(text: str) -> tuple[str, bool]:
     word = _WORD.search(text)
     if word is None:
@@ -104,16 +74,12 @@ def _first_word(text: str) -> tuple[str, bool]:
     return word[0].upper(), False
 
 
-def first_tokens(encoding: str | None) -> tuple[int, ...]:
-    """Return the ids of the first tokens of YES and NO; nothing for an encoding that is not known."""
-    return _YES_NO.get(encoding or "", ())
-
-
-def encoding_of_model(name: str) -> str | None:
-    """Return the encoding of a model by its name, None for a model whose tokens are not known."""
+def forced_tokens(model: str) -> tuple[int, ...]:
+    """Return the first tokens of YES and NO of a model; nothing where its name tells no tokens."""
     import tiktoken
 
     try:
-        return tiktoken.encoding_name_for_model(name)
+        encoding = tiktoken.encoding_name_for_model(model)
     except KeyError:
-        return None
+        return ()
+    return _YES_NO.get(encoding, ())

@@ -21,7 +21,7 @@ _AZURE_VERSION = "OPENAI_API_VERSION"
 _AZURE_CALL = re.compile(r"/(?:chat/completions|embeddings)\Z")
 _SHOWN = 400
 #: Shorter ones are dummies for servers that want some key, and words of any text.
-_SHORTEST_SECRET = 6
+_SHORTEST_SECRET, _SHORTEST_IN_REPLIES = 6, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +147,16 @@ class Address:
 
     def redact(self, text: str) -> str:
         """A text of the endpoint's as it may be shown: without credentials, on one line, cut."""
-        for form in _secret_forms(tuple(self._secrets())):
+        for form in _secret_forms(tuple(self._secrets()), _SHORTEST_SECRET):
             text = text.replace(form, "***")
         folded = " ".join(text.split())
         return folded if len(folded) <= _SHOWN else folded[:_SHOWN] + " …"
+
+    def without_key(self, answer: bytes) -> bytes:
+        """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
+        for form in _secret_forms(tuple(self._secrets()), _SHORTEST_IN_REPLIES):
+            answer = answer.replace(form.encode(), b"***")
+        return answer
 
     def _secrets(self) -> Iterator[str]:
         yield os.environ.get(self.variable, "").strip()
@@ -198,12 +204,12 @@ def _without_user(url: str) -> str:
 
 
 @lru_cache
-def _secret_forms(secrets: tuple[str, ...]) -> list[str]:
+def _secret_forms(secrets: tuple[str, ...], shortest: int) -> list[str]:
     """All in which credentials may come back, the longest first."""
     found = {
         form
         for secret in secrets
-        if len(secret) >= _SHORTEST_SECRET
+        if len(secret) >= shortest
         for form in (secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("="))
     }
     return sorted(found, key=lambda form: (-len(form), form))

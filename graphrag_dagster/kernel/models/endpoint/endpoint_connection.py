@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.kernel.common.progress import pending_call, say
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import allow_sending, check_may_send
@@ -104,6 +104,8 @@ class Connection:
         #: Seconds for which an endpoint is waited for that is busy, or loads its model.
         self.patience = 1800.0
         self._waits_told = -math.inf
+        #: When the credit ran out, and what was said: what waited by then is not sent.
+        self._out_of_credit = (-math.inf, "")
 
     @property
     def url(self) -> str:
@@ -145,6 +147,8 @@ class Connection:
                 ticket = await limits.enter(tokens, first=first or failures + waits > 0)
                 used: int | None = 0
                 try:
+                    if begun <= self._out_of_credit[0]:
+                        raise OutOfCredit(self._out_of_credit[1])
                     with allow_sending():
                         call.sent = True
                         found = await self._try_once(send, what, tries)
@@ -153,6 +157,8 @@ class Connection:
                         limits.on_answer()
                         self._answered_at, self._failures = time.monotonic(), 0
                         return Arrived(found, self._answered_at - ticket.begun)
+                    if isinstance(found.error, OutOfCredit):
+                        self._out_of_credit = time.monotonic(), str(found.error)
                     if found.busy or found.silent:
                         limits.on_overload(ticket)
                 finally:
@@ -189,7 +195,7 @@ class Connection:
             return found
         finally:
             tries.seconds += time.monotonic() - begun
-        return self._error_mapping.parse(content, what)
+        return self._error_mapping.parse(self._address.without_key(content), what)
 
     async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
         if failure.wait is not None:

@@ -1,7 +1,7 @@
 """Vectors from the model endpoint."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     set_capabilities,
 )
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
-from graphrag_dagster.kernel.models.model_costs import Amount
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -40,25 +39,6 @@ _SURELY_TAKEN = 400
 _LARGEST = 1e30
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedBatch:
-    """Texts with their vectors [len(texts), dimension], and what they cost."""
-
-    texts: Sequence[str]
-    vectors: NDArray[np.float32]
-    tokens: int
-    tries: Tries
-    reserved: Amount
-
-
-async def _free(_: Sequence[str]) -> Amount:
-    return Amount()
-
-
-def _nothing(_: Amount, __: Tries, ___: BaseException) -> None:
-    pass
-
-
 class OpenAIEmbedder:
     """Vectors from an endpoint; an :class:`.Embedder`.
 
@@ -67,7 +47,6 @@ class OpenAIEmbedder:
         settings: the endpoint.
         first_wait: seconds before the first retry.
         batch_size: most texts in one call.
-        arrived: is told of every batch that came, on the loop of the calls.
     """
 
     def __init__(
@@ -77,7 +56,6 @@ class OpenAIEmbedder:
         *,
         first_wait: float = 0.5,
         batch_size: int = _BATCH,
-        arrived: "Callable[[EmbeddedBatch], None] | None" = None,
     ) -> None:
         self.name = f"endpoint:{model}"
         self.model = model
@@ -85,12 +63,7 @@ class OpenAIEmbedder:
         self._dimension: int | None = None
         self.connection = Connection(settings, model, first_wait)
         self.at_once = self.connection.concurrency * batch_size * _ROUNDS
-        self._arrived = arrived
         self._cut = 0
-        #: Is awaited before each batch; what it gives comes back with the batch.
-        self.reserve: Callable[[Sequence[str]], Awaitable[Amount]] = _free
-        #: Is told what was reserved for a batch that did not come, how it was tried, and why it did not.
-        self.failed: Callable[[Amount, Tries, BaseException], None] = _nothing
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self.model!r}, base_url={self.connection.shown_url!r})"
@@ -142,9 +115,9 @@ class OpenAIEmbedder:
         """The vectors of texts, and the most texts that were taken at once; 0 where one had to be cut."""
         known = self.capabilities
         if known.texts and len(batch) > known.texts:
-            return await self._embed_parts(split_into_batches(batch, known.texts, None))
+            return await self._embed_parts(split_into_batches(batch, known.texts))
         try:
-            return await self._send(batch, known), len(batch)
+            return (await self.send(batch, known, Tries("embed")))[0], len(batch)
         except RefusedWith as refusal:
             if known.encoding and "encoding_format" in refusal.said:
                 self._learn(encoding=False)
@@ -153,7 +126,7 @@ class OpenAIEmbedder:
                 raise
             if len(batch) == 1:
                 return await self._embed_shortened(batch[0], refusal), 0
-            made, taken = await self._embed_parts(split_into_batches(batch, (len(batch) + 1) // 2, None))
+            made, taken = await self._embed_parts(split_into_batches(batch, (len(batch) + 1) // 2))
             if taken:
                 self._learn(texts=min(taken, self.capabilities.texts or taken))
             return made, taken
@@ -168,7 +141,8 @@ class OpenAIEmbedder:
         length = min(len(text), self.capabilities.longest or len(text))
         while (length := length // 2) >= _SURELY_TAKEN // 2:
             try:
-                vectors = await self._send([text], replace(self.capabilities, longest=length))
+                shortened = replace(self.capabilities, longest=length)
+                vectors, _ = await self.send([text], shortened, Tries("embed"))
             except RefusedWith as again:
                 if again.status not in _TOO_LARGE:
                     raise
@@ -177,40 +151,38 @@ class OpenAIEmbedder:
             return vectors
         raise refusal
 
-    async def _send(self, batch: Sequence[str], known: Capabilities) -> NDArray[np.float32]:
-        """The vectors of texts in one call, of their beginnings where they are longer than may be."""
+    async def send(
+        self, batch: Sequence[str], known: Capabilities, tries: Tries
+    ) -> tuple[NDArray[np.float32], int]:
+        """Return the vectors [len(batch), dimension] that one call gives, and the tokens it read.
+
+        Args:
+            batch: texts, of which the beginnings are sent where they are longer than may be.
+            known: what the endpoint takes.
+            tries: kept up while the call goes on.
+
+        Raises:
+            EndpointError: the endpoint refuses, or gives no usable vectors.
+        """
         texts = [text[: known.longest] for text in batch]
         body: dict[str, Any] = {"model": self.model, "input": storable(texts)}
         if known.encoding:
             body["encoding_format"] = "float"
         estimate = sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
-        what = f"embedding model {self.model}"
-        reserved, tries = await self.reserve(texts), Tries("embed")
-        try:
-            send = partial(_embeddings, body)
-            came = await self.connection.call(send, what, estimate, tries=tries)
-            vectors = self._read(came.answer, batch)
-        except BaseException as error:
-            self.failed(reserved, tries, error)
-            raise
+        send = partial(_embeddings, body)
+        came = await self.connection.call(send, f"embedding model {self.model}", estimate, tries=tries)
+        vectors = self._read(came.answer, batch)
         self._cut += sum(len(whole) > len(text) for whole, text in zip(batch, texts, strict=True))
-        if self._arrived:
-            tokens = usage_of(came.answer).input_tokens
-            self._arrived(EmbeddedBatch(batch, vectors, tokens, tries, reserved))
-        return vectors
+        return vectors, usage_of(came.answer).input_tokens
 
     def _read(self, answer: Mapping[str, Any], batch: Sequence[str]) -> NDArray[np.float32]:
         try:
             data = answer["data"]
             places = [item.get("index", place) for place, item in enumerate(data)]
-            if sorted(places) != list(range(len(batch))):
+            matrix = np.array([item["embedding"] for item in data], dtype=np.float64)
+            if matrix.ndim != 2 or sorted(places) != list(range(len(batch))):
                 raise ValueError("not one vector for each text")
-            matrix = np.empty((len(batch), len(data[0]["embedding"])), dtype=np.float64)
-            for place, item in zip(places, data, strict=True):
-                # Told before it is copied: numpy would spread a single number over the row.
-                if len(item["embedding"]) != matrix.shape[1]:
-                    raise ValueError("vectors of several lengths")
-                matrix[place] = np.array(item["embedding"], dtype=np.float64)
+            matrix = matrix[np.argsort(places)]
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             matrix = np.empty((0, 0))
         if not matrix.size or not np.isfinite(matrix).all() or np.abs(matrix).max() > _LARGEST:
@@ -228,17 +200,17 @@ class OpenAIEmbedder:
 
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:
         most = min(self._batch_size, self.capabilities.texts or self._batch_size)
-        return split_into_batches(texts, most, _BATCH_CHARACTERS)
+        return split_into_batches(texts, most)
 
 
-def split_into_batches(texts: Sequence[str], most: int, characters: int | None) -> list[list[str]]:
-    """Return texts in parts of at most so many of them, and of so many characters where more than one."""
+def split_into_batches(texts: Sequence[str], most: int) -> list[list[str]]:
+    """Return texts in parts of at most so many of them, and of 200,000 characters where more than one."""
     parts: list[list[str]] = []
     room = 0
     for text in texts:
-        if not parts or len(parts[-1]) >= most or (characters is not None and len(text) > room):
+        if not parts or len(parts[-1]) >= most or len(text) > room:
             parts.append([])
-            room = characters or 0
+            room = _BATCH_CHARACTERS
         parts[-1].append(text)
         room -= len(text)
     return parts

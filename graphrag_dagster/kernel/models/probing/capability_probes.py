@@ -70,9 +70,9 @@ async def first_contact(model: OpenAIChatModel) -> list[ProbeFinding]:
     ]
     if text := " ".join(visible_text(answered.reply.text).split()):
         return [*findings, ProbeFinding("chat", "works", f"replied {text[:40]!r}")]
-    mend = "choose another model, or fix its chat template"
+    remedy = "choose another model, or fix its chat template"
     raise Unusable(
-        *findings, ProbeFinding("chat", "fails", f"an empty reply within {ROOMS[-1]} tokens", mend)
+        *findings, ProbeFinding("chat", "fails", f"an empty reply within {ROOMS[-1]} tokens", remedy)
     )
 
 
@@ -103,11 +103,11 @@ async def json_modes(model: OpenAIChatModel) -> list[ProbeFinding]:
     if last.problem is None and last.format == "json_schema":
         return [ProbeFinding("JSON", "works", found, "the server decodes replies by schema")]
     if last.problem is None:
-        told = "the schema is part of the prompt; unreadable replies are requested again"
-        return [ProbeFinding("JSON", "fallback", found, told)]
+        consequence = "the schema is part of the prompt; unreadable replies are requested again"
+        return [ProbeFinding("JSON", "fallback", found, consequence)]
     if model.settings.replies == "tuples":
-        told = "model.replies: tuples needs no JSON; reports are written without the model"
-        return [ProbeFinding("JSON", "fallback", found, told)]
+        consequence = "model.replies: tuples needs no JSON; reports are written without the model"
+        return [ProbeFinding("JSON", "fallback", found, consequence)]
     remedy = "choose a model that follows instructions, or set model.replies: tuples, which needs no JSON"
     return [ProbeFinding("JSON", "fails", found, remedy)]
 
@@ -120,14 +120,16 @@ async def output_limit(model: OpenAIChatModel) -> list[ProbeFinding]:
     key = capabilities_of(model.connection.url, model.name).limit
     tokens = reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN
     if tokens > _CUT_AT + _TOKENS_OVER or (tokens > _CUT_AT and reply.finish_reason != "length"):
-        mend = "replies may be longer than planned for, and cost more; set the limit at the server"
-        return [ProbeFinding(name, "fails", f"{key} {_CUT_AT} gave {tokens} tokens", mend)]
+        remedy = "replies may be longer than planned for, and cost more; set the limit at the server"
+        return [ProbeFinding(name, "fails", f"{key} {_CUT_AT} gave {tokens} tokens", remedy)]
     if reply.finish_reason == "length":
-        told = "a reply that is cut off is requested again with a higher limit"
-        return [ProbeFinding(name, "works", f"{key} is obeyed and the cut is reported", told)]
-    told = "a cut reply is only detected if its JSON is incomplete"
+        consequence = "a reply that is cut off is requested again with a higher limit"
+        return [ProbeFinding(name, "works", f"{key} is obeyed and the cut is reported", consequence)]
+    consequence = "a cut reply is only detected if its JSON is incomplete"
     return [
-        ProbeFinding(name, "fallback", f"{key} is obeyed; finish_reason is {reply.finish_reason!r}", told)
+        ProbeFinding(
+            name, "fallback", f"{key} is obeyed; finish_reason is {reply.finish_reason!r}", consequence
+        )
     ]
 
 
@@ -144,9 +146,9 @@ def _model_finding(model: OpenAIChatModel, models: list[str] | None) -> ProbeFin
     if model.name in models:
         listed = f"one of {len(models)} that are listed" if len(models) > 1 else "the only one listed"
         return ProbeFinding("model", "works", listed)
-    told = "another model may have answered under this name; see model.name"
+    consequence = "another model may have answered under this name; see model.name"
     return ProbeFinding(
-        "model", "fallback", f"answers, but is not listed; listed: {some_names(models)}", told
+        "model", "fallback", f"answers, but is not listed; listed: {some_names(models)}", consequence
     )
 
 
@@ -155,7 +157,7 @@ def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) ->
         return [ProbeFinding("reachable", "fails", error)]
     reached = ProbeFinding("reachable", "works", f"it lists {len(models)} models")
     if models and model.name not in models:
-        mend = f"set model.name; it has {some_names(models)}"
+        remedy = f"set model.name; it has {some_names(models)}"
         fix = {"model.name": models[0]} if len(models) == 1 else {}
-        return [reached, ProbeFinding("model", "fails", error, mend, settings=fix)]
+        return [reached, ProbeFinding("model", "fails", error, remedy, settings=fix)]
     return [reached, ProbeFinding("chat", "fails", error, "see the endpoint's message")]

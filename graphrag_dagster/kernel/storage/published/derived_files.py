@@ -1,9 +1,8 @@
 """Files derived from snapshots on first use; they are stored beside the snapshots and deleted with them."""
 
 import re
-import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -16,12 +15,13 @@ from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
-from graphrag_dagster.kernel.common.atomic_files import delete_written
+from graphrag_dagster.kernel.common.atomic_files import delete, delete_written
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.index_cache import FORMAT as SEARCHED_FORMAT
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DERIVED,
     Published,
+    folder_of,
     reading,
     snapshots,
 )
@@ -77,15 +77,19 @@ class DerivedFile:
         Raises:
             WarehouseError: it cannot be made, or another process takes too long to make it.
         """
-        folder = snapshot.file.parent
+        folder = snapshot.file.parent / self.folder
         try:
-            (folder / self.folder).mkdir(exist_ok=True)
-            with self._lock(folder, _LONGEST_WAIT_SECONDS):
-                self._remove_unfinished(folder)
+            folder.mkdir(exist_ok=True)
+            with FileLock(folder / _LOCK, timeout=_LONGEST_WAIT_SECONDS):
+                delete_written(folder, _UNFINISHED)
                 if not place.exists():
-                    with self._making(place) as making:
-                        write(making)
-                        making.replace(place)
+                    making = folder / f".{uuid4().hex}.tmp"
+                    making.mkdir()
+                    try:
+                        write(making / place.name)
+                        (making / place.name).replace(place)
+                    finally:
+                        delete(making)
         except Timeout as error:
             raise WarehouseError(
                 f"another process is making {self.called} {place}; waited {_LONGEST_WAIT_SECONDS:.0f} s. Try "
@@ -96,58 +100,27 @@ class DerivedFile:
                 f"{self.called} {place} cannot be made ({str(error).splitlines()[0]})"
             ) from error
         # Its snapshot may have been deleted meanwhile; open readers keep working.
-        kept = snapshots(warehouse, corpus)
-        if all(other.index != snapshot.index for other in kept):
-            self.keep(folder, kept)
+        self.delete_outdated(warehouse, corpus)
 
-    def keep(self, folder: Path, kept: Collection[Published]) -> None:
+    def delete_outdated(self, warehouse: Warehouse, corpus: str) -> None:
         """Delete what belongs to deleted snapshots, and leftovers of killed processes.
-
-        Args:
-            folder: the folder of a corpus's snapshots.
-            kept: the remaining snapshots.
 
         Raises:
             OSError: something cannot be deleted.
         """
-        if not (folder / self.folder).is_dir():
+        folder = folder_of(warehouse, corpus) / self.folder
+        if not folder.is_dir():
             return
-        indexes = {snapshot.index for snapshot in kept}
-        for path in (folder / self.folder).glob("[!.]*"):
+        indexes = {snapshot.index for snapshot in snapshots(warehouse, corpus)}
+        for path in folder.glob("[!.]*"):
             outdated = path.name.partition("-")[0] not in indexes or not path.name.endswith(self.ending)
             if outdated and DERIVED.fullmatch(path.name):
-                _remove(path)
-        try:
-            with self._lock(folder, 0):
-                self._remove_unfinished(folder)
-        except Timeout:
-            # The process making one now cleans up itself.
-            return
-
-    def _lock(self, folder: Path, seconds: float) -> FileLock:
-        return FileLock(folder / self.folder / _LOCK, timeout=seconds)
-
-    @contextmanager
-    def _making(self, path: Path) -> Iterator[Path]:
-        folder = path.parent / f".{uuid4().hex}.tmp"
-        folder.mkdir()
-        try:
-            yield folder / path.name
-        finally:
-            shutil.rmtree(folder)
-
-    def _remove_unfinished(self, folder: Path) -> None:
-        delete_written(folder / self.folder, _UNFINISHED)
-
-
-def _remove(path: Path) -> None:
-    if not path.is_dir():
-        path.unlink(missing_ok=True)
-        return
-    # Renamed first, so that it disappears at once, however long deleting it takes.
-    renamed = path.with_name(f".{uuid4().hex}.tmp")
-    path.replace(renamed)
-    shutil.rmtree(renamed)
+                # Renamed first, so that it disappears at once, however long deleting it takes.
+                with suppress(FileNotFoundError):
+                    delete(path.replace(path.with_name(f".{uuid4().hex}.tmp")))
+        # Whoever is making one now cleans up itself.
+        with suppress(Timeout), FileLock(folder / _LOCK, timeout=0):
+            delete_written(folder, _UNFINISHED)
 
 
 #: The question index, and the changes between snapshots.
@@ -161,10 +134,10 @@ def all_derived_files() -> Sequence[DerivedFile]:
     return (*of_systems, SEARCHED_BY, CHANGES)
 
 
-def cache_derived_files(folder: Path, kept: Collection[Published]) -> None:
-    """Delete what was derived from deleted snapshots; see :meth:`DerivedFile.keep`."""
+def delete_outdated_files(warehouse: Warehouse, corpus: str) -> None:
+    """Delete what was derived from deleted snapshots; see :meth:`DerivedFile.delete_outdated`."""
     for kind in all_derived_files():
-        kind.keep(folder, kept)
+        kind.delete_outdated(warehouse, corpus)
 
 
 #: Packages that affect what is derived from the same tables.

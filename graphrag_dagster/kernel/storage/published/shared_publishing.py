@@ -5,7 +5,7 @@ from collections.abc import Collection
 from uuid import uuid4
 
 from graphrag_dagster.errors import ObjectStoreError, StaleError
-from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder
+from graphrag_dagster.kernel.storage.object_store import ChangedError
 from graphrag_dagster.kernel.storage.published.shared_snapshots import (
     CHECKS,
     NOTHING,
@@ -22,7 +22,6 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     published_here,
     snapshots,
 )
-from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 class SharedPublisher(SharedSnapshots):
@@ -179,14 +178,3 @@ class SharedPublisher(SharedSnapshots):
         self.store.delete_unfinished(self.corpus, WRITTEN)
         CHECKS.pop((self.url, self.folder), None)
         return is_there
-
-
-def shared_publisher(warehouse: Warehouse, corpus: str) -> SharedPublisher | None:
-    """Return what publishes a corpus for other machines; None unless a URL for that is set.
-
-    Raises:
-        SettingsError: the URL is invalid.
-    """
-    if not warehouse.published_url:
-        return None
-    return SharedPublisher(warehouse, corpus, ObjectFolder(warehouse.published_url))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
@@ -27,7 +27,7 @@ from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.storage.corpus_names import is_allowed
 from graphrag_dagster.kernel.storage.object_store import ChangedError, ObjectFolder, UnchangedError
-from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
+from graphrag_dagster.kernel.storage.published.derived_files import delete_outdated_files
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
     LOCK,
@@ -100,11 +100,21 @@ NOTHING = Pointer(version=None, manifest=None, publication=None, kept=())
 
 @dataclass(frozen=True, slots=True)
 class SharedSnapshots:
-    """The snapshots of a corpus on an object store; see :func:`shared_snapshots`."""
+    """The snapshots of a corpus on an object store."""
 
     warehouse: Warehouse
     corpus: str
     store: ObjectFolder
+
+    @classmethod
+    def of(cls, warehouse: Warehouse, corpus: str) -> Self | None:
+        """Return the snapshots of a corpus that machines share; None unless a URL for them is set.
+
+        Raises:
+            SettingsError: the URL is invalid.
+        """
+        url = warehouse.published_url
+        return cls(warehouse, corpus, ObjectFolder(url)) if url else None
 
     @property
     def url(self) -> str:
@@ -213,7 +223,7 @@ class SharedSnapshots:
             for ending in (MANIFEST, DATA):
                 (self.folder / f"{version}{ending}").unlink(missing_ok=True)
         if gone:
-            cache_derived_files(self.folder, snapshots(self.warehouse, self.corpus))
+            delete_outdated_files(self.warehouse, self.corpus)
         self._note(etag=etag, version=pointer.version, manifest=pointer.manifest, held=pointer.kept)
 
     def _manifest(self, version: str) -> bytes:
@@ -325,17 +335,6 @@ class SharedSnapshots:
         self.folder.mkdir(parents=True, exist_ok=True)
         record = {**self._record(), "url": self.url, **entries}
         write_durably(self.folder / RECORD, json.dumps(record, ensure_ascii=False))
-
-
-def shared_snapshots(warehouse: Warehouse, corpus: str) -> SharedSnapshots | None:
-    """Return the snapshots of a corpus that machines share; None unless a URL for them is set.
-
-    Raises:
-        SettingsError: the URL is invalid.
-    """
-    if not warehouse.published_url:
-        return None
-    return SharedSnapshots(warehouse, corpus, ObjectFolder(warehouse.published_url))
 
 
 def shared_corpora(warehouse: Warehouse) -> list[str]:

@@ -1,7 +1,6 @@
 """The shrink guard: detects that a rebuilt graph lost entities without a cause in its documents or files."""
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
 
 from graphrag_dagster.errors import DamagedError
 from graphrag_dagster.kernel.storage.published import published, reading
@@ -28,16 +27,6 @@ _OF_FILES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Published:
-    """Published counts: entities, text units by document, rows by file of a graph, and hashes of these."""
-
-    entities: int
-    units: Mapping[str, int]
-    rows: Mapping[str, int]
-    hashes: Mapping[str, str]
-
-
 def shrink_problems(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
     """Compare the present entities with those of the current snapshot.
 
@@ -54,41 +43,37 @@ def shrink_problems(warehouse: Warehouse, reader: Reader, most: float) -> list[s
         the problem and what to do about it; empty if there is none, or if no readable snapshot is published.
     """
     try:
-        before = _published(warehouse, reader.corpus)
+        if published(warehouse, reader.corpus) is None:
+            return []
+        with reading(warehouse, reader.corpus) as (old, _):
+            before = old.counts([tables.ENTITIES])[tables.ENTITIES] if old.has(tables.ENTITIES) else 0
+            units = _weights(old, tables.TEXT_CHUNKS, _UNITS)
+            rows = _weights(old, IMPORT_ACCOUNT, _ROWS)
+            hashes = {path: sha256 for path, status, sha256 in _graph_files(old) if status == "read"}
     except DamagedError:
         # This run repairs it, and there is nothing to compare with.
         return []
-    if before is None:
-        return []
     remaining = reader.counts([tables.ENTITIES])[tables.ENTITIES]
     documents = reader.read_if_present(tables.DOCUMENTS)
+    # Unchanged, or not to be read.
+    files = {
+        path
+        for path, status, sha256 in _graph_files(reader)
+        if status in _UNREAD or sha256 == hashes.get(path)
+    }
     gone = max(
-        _share_gone(before.units, set() if documents is None else set(documents["document_id"])),
-        _share_gone(before.rows, _files_kept(reader, before.hashes)),
+        _share_gone(units, set() if documents is None else set(documents["document_id"])),
+        _share_gone(rows, files),
     )
-    lost = (before.entities - remaining) / before.entities if before.entities else 0.0
-    if before.entities < _FEWEST or lost <= most + gone:
+    lost = (before - remaining) / before if before else 0.0
+    if before < _FEWEST or lost <= most + gone:
         return []
-    explained, look = _OF_FILES if before.rows else _OF_DOCUMENTS
+    explained, look = _OF_FILES if rows else _OF_DOCUMENTS
     return [
-        f"{before.entities:,} entities are published, {remaining:,} are found now: {lost:.0%} fewer, while "
+        f"{before:,} entities are published, {remaining:,} are found now: {lost:.0%} fewer, while "
         f"{gone:.0%} {explained}; at most {most:.0%} beyond that is allowed. Nothing was published. "
         f"{look}; to accept the loss, set graph.shrink_guard: 1 in corpus.yaml, index, and remove it again"
     ]
-
-
-def _published(warehouse: Warehouse, corpus: str) -> _Published | None:
-    """Return the published counts; None if nothing is published."""
-    if published(warehouse, corpus) is None:
-        return None
-    with reading(warehouse, corpus) as (reader, _):
-        files = reader.read_if_present(IMPORTED_FILES)
-        return _Published(
-            reader.counts([tables.ENTITIES])[tables.ENTITIES] if reader.has(tables.ENTITIES) else 0,
-            _counts(reader, tables.TEXT_CHUNKS, _UNITS),
-            _counts(reader, IMPORT_ACCOUNT, _ROWS),
-            {} if files is None else dict(files.filter(status="read").select("path", "sha256").iter_rows()),
-        )
 
 
 def _share_gone(weights: Mapping[str, int], kept: Set[str]) -> float:
@@ -96,12 +81,11 @@ def _share_gone(weights: Mapping[str, int], kept: Set[str]) -> float:
     return sum(weight for key, weight in weights.items() if key not in kept) / total if total else 0.0
 
 
-def _files_kept(reader: Reader, before: Mapping[str, str]) -> Set[str]:
-    """Return the files that are unchanged, or that cannot be read."""
-    files = reader.read_if_present(IMPORTED_FILES)
-    rows = () if files is None else files.select("path", "status", "sha256").iter_rows()
-    return {path for path, status, sha256 in rows if status in _UNREAD or sha256 == before.get(path)}
+def _graph_files(reader: Reader) -> Iterator[tuple[str, str, str]]:
+    """Yield path, status and hash of every graph file."""
+    files = reader.read_if_present(IMPORTED_FILES, ("path", "status", "sha256"))
+    yield from () if files is None else files.iter_rows()
 
 
-def _counts(reader: Reader, table: Table, query: str) -> Mapping[str, int]:
+def _weights(reader: Reader, table: Table, query: str) -> Mapping[str, int]:
     return dict(reader.connection.execute(query, [reader.corpus]).fetchall()) if reader.has(table) else {}

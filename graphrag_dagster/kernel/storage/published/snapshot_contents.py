@@ -210,10 +210,8 @@ class Contents:
     def _copy(self, part: TablePart) -> None:
         self._connection.execute(f'create schema if not exists {_MAKING}."{part.table.schema}"')
         names = ", ".join(f'"{name}"' for name in ("corpus", *part.columns))
-        self._connection.execute(
-            f"create table {qualified(part.table, _MAKING)} as select {names} "
-            f"from {qualified(part.table, part.source)} where {of_corpus(self._corpus)}"
-        )
+        rows = self._select(part.table, names, part.source)
+        self._connection.execute(f"create table {qualified(part.table, _MAKING)} as {rows}")
 
     def _copy_accounts(self) -> dict[str, int]:
         parts = self._parts(dict.fromkeys(ACCOUNTS, _WORKING))
@@ -222,25 +220,19 @@ class Contents:
         return {part.table.full_name: part.rows for part in parts}
 
     def _make_accounts(self, accounts: Accounts) -> dict[str, int]:
-        run = self._connection.execute
-        single, summed = MODEL_USAGE, RUN_USAGE
-        for table in (single, summed):
-            columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
-            run(f'create schema if not exists {_MAKING}."{table.schema}"')
-            run(f"create table {qualified(table, _MAKING)} (corpus VARCHAR, {columns})")
-        names = ", ".join(f'"{name}"' for name in single.column_names)
+        run, rows = self._connection.execute, {}
         self._connection.register("accounts", accounts.model_usage.__arrow_c_stream__())
-        run(
-            f"insert into {qualified(single, _MAKING)} select ?, {names} from accounts",
-            [self._corpus],
-        )
-        self._connection.unregister("accounts")
         run(f"use {_MAKING}")
-        insertion = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"
-        run(insertion, [self._corpus])
+        for table, query in ((MODEL_USAGE, "from accounts"), (RUN_USAGE, accounts.run_usage)):
+            columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
+            names = ", ".join(f'"{name}"' for name in table.column_names)
+            run(f'create schema if not exists "{table.schema}"')
+            run(f"create table {qualified(table)} (corpus VARCHAR, {columns})")
+            inserting = f"insert into {qualified(table)} select ?, {names} from ({query})"
+            ((rows[table.full_name],),) = run(inserting, [self._corpus]).fetchall()
         run("use memory")
-        rows = first_row(run(f"select count(*) from {qualified(summed, _MAKING)}"))
-        return {single.full_name: accounts.model_usage.height, summed.full_name: rows[0] if rows else 0}
+        self._connection.unregister("accounts")
+        return rows
 
     def _documents_are_gone(self) -> bool:
         """Whether documents or graph files of the previous snapshot were changed or deleted in the
@@ -281,7 +273,7 @@ class Contents:
             present = self._columns(table, source)
             if columns := tuple(name for name in table.column_names if name in present):
                 names = ", ".join(f'"{name}"' for name in columns)
-                rows = f"select {names} from {qualified(table, source)} where {of_corpus(self._corpus)}"
+                rows = self._select(table, names, source)
                 hashed = content_hash(self._connection, table, columns, rows)
                 parts.append(TablePart(table, source, columns, *hashed))
         return parts
@@ -300,11 +292,8 @@ class Contents:
     def _rows(self, table: Table, columns: str, order: str) -> list[Any]:
         for part in self.parts:
             if part.table == table and part.rows:
-                query = (
-                    f"select {columns} from {qualified(table, part.source)} "
-                    f"where {of_corpus(self._corpus)} order by {order}"
-                )
-                return self._connection.execute(query).fetchall()
+                query = self._select(table, columns, part.source)
+                return self._connection.execute(f"{query} order by {order}").fetchall()
         return []
 
 

@@ -104,13 +104,13 @@ class Published:
             return self.file.stat().st_size >= LARGE_FROM
         return False
 
-    def intact(self, copy: Path | None = None) -> bool:
-        """Whether the file, or a copy of it, is byte for byte as published; reads all of it.
+    def intact(self) -> bool:
+        """Whether the file is byte for byte as published; reads all of it.
 
         Raises:
             OSError: it cannot be read.
         """
-        with (copy or self.file).open("rb") as file:
+        with self.file.open("rb") as file:
             return bool(hashlib.file_digest(file, "sha256").hexdigest() == self.manifest["hash"])
 
     def rows(self, table: str) -> int:
@@ -134,9 +134,9 @@ def published(warehouse: Warehouse, corpus: str) -> Published | None:
     """
     if warehouse.published_url:
         # Imported here because it imports this module.
-        from graphrag_dagster.kernel.storage.published.shared_snapshots import shared_snapshots
+        from graphrag_dagster.kernel.storage.published.shared_snapshots import SharedSnapshots
 
-        if shared := shared_snapshots(warehouse, corpus):
+        if shared := SharedSnapshots.of(warehouse, corpus):
             shared.refresh()
     return published_here(warehouse, corpus)
 

@@ -15,9 +15,9 @@ from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import ObjectStoreError, WarehouseError
 from graphrag_dagster.kernel.common.atomic_files import delete, delete_written, write_durably
-from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, cache_derived_files
+from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, delete_outdated_files
 from graphrag_dagster.kernel.storage.published.provenance import SnapshotProvenance
-from graphrag_dagster.kernel.storage.published.shared_publishing import shared_publisher
+from graphrag_dagster.kernel.storage.published.shared_publishing import SharedPublisher
 from graphrag_dagster.kernel.storage.published.shared_snapshots import RECORD
 from graphrag_dagster.kernel.storage.published.snapshot_contents import SEARCHED, Contents, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
@@ -70,13 +70,13 @@ def publish(
             uploads it.
     """
     made_by = provenance or SnapshotProvenance()
-    folder, shared = folder_of(warehouse, corpus), shared_publisher(warehouse, corpus)
+    folder, shared = folder_of(warehouse, corpus), SharedPublisher.of(warehouse, corpus)
     with _locked(warehouse, folder):
         if shared:
             # Where it does not answer, what is new is at least published here.
             with suppress(ObjectStoreError):
                 shared.check_stale()
-        before = _intact_snapshot(warehouse, corpus)
+        before = _current_snapshot(warehouse, corpus)
         # In a modified file, intact tables cannot be told from damaged ones.
         intact = before if before is not None and before.intact() else None
         _remove_incomplete(folder, corpus)
@@ -109,7 +109,7 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
         ObjectStoreError: where machines share snapshots cannot be used; the current snapshot stays.
         WarehouseError: there is no such snapshot (the message lists the existing ones), or it is damaged.
     """
-    folder, shared = folder_of(warehouse, corpus), shared_publisher(warehouse, corpus)
+    folder, shared = folder_of(warehouse, corpus), SharedPublisher.of(warehouse, corpus)
     if not folder.is_dir() and not shared:
         raise WarehouseError(
             f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
@@ -117,35 +117,29 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
     with _locked(warehouse, folder):
         if shared:
             shared.fetch_all()
-        kept, current = snapshots(warehouse, corpus), _intact_snapshot(warehouse, corpus)
+        kept, current = snapshots(warehouse, corpus), _current_snapshot(warehouse, corpus)
         if version is None:
-            matches = [
-                snapshot for snapshot in kept if current is None or snapshot.published < current.published
-            ]
-            keep = current.manifest.get("settings", {}).get("publishing", {}).get("keep") if current else None
-            kept_of = f" (publishing.keep: {keep} in its settings)" if keep else ""
+            older = (one for one in kept if current is None or one.published < current.published)
+            chosen = next(older, None)
             missing = (
-                f"corpus {corpus!r} has no snapshot older than the current one: there is nothing to roll "
-                "back to. An index that changes something publishes a new one; an older one is deleted "
-                f"when there are more than are kept{kept_of}, or when it contains a deleted document"
+                "snapshot older than the current one: there is nothing to roll back to. An index that "
+                "changes something publishes a new one; an older one is deleted when there are more than "
+                "are kept (publishing.keep in its settings), or when it contains a deleted document"
             )
         else:
-            matches = [snapshot for snapshot in kept if snapshot.version == version]
-            missing = f"corpus {corpus!r} has no snapshot {version!r}"
-        if not matches:
-            existing = (
-                ", ".join(f"{snapshot.version} of {snapshot.published[:19]}" for snapshot in kept) or "none"
-            )
-            raise WarehouseError(f"{missing}; there are: {existing}")
-        if not matches[0].intact():
+            chosen, missing = snapshot_at(folder, version, corpus), f"snapshot {version!r}"
+        if chosen is None:
+            existing = ", ".join(f"{one.version} of {one.published[:19]}" for one in kept) or "none"
+            raise WarehouseError(f"corpus {corpus!r} has no {missing}; there are: {existing}")
+        if not chosen.intact():
             raise WarehouseError(
-                f"{matches[0].file} is not what was published: it is damaged or was modified; the current "
+                f"{chosen.file} is not what was published: it is damaged or was modified; the current "
                 f"snapshot stays. List the others with: graphrag-dagster snapshots {corpus}"
             )
         if shared:
-            shared.upload(matches[0], rollback=True)
-        _point(folder, matches[0].version)
-        return matches[0]
+            shared.upload(chosen, rollback=True)
+        _point(folder, chosen.version)
+        return chosen
 
 
 def _made(
@@ -160,32 +154,15 @@ def _made(
     with contents(warehouse, corpus, fresh, before, spill) as source:
         version = source.version()
         existing = snapshot_at(folder, version, corpus)
-        if existing is not None and not existing.intact():
-            existing = None
-        entries = {**provenance.told(source.embedder()), "files": source.files()}
-        if existing is None:
-            identity = {
-                "format": FORMAT,
-                "corpus": corpus,
-                "version": version,
-                "index": source.version(SEARCHED),
-            }
+        manifest: dict[str, Any] = dict(existing.manifest) if existing else {}
+        if existing is None or not existing.intact():
             counts, hashed = _write_tables(folder, version, source, provenance)
-            manifest = {
-                **identity,
-                **_publication_record(warehouse, corpus, provenance),
-                **entries,
-                "counts": counts,
-                "hash": hashed,
-            }
-        elif before is None or before.version != version:
-            manifest = {**existing.manifest, **_publication_record(warehouse, corpus, provenance), **entries}
-        else:
-            manifest = (
-                {**existing.manifest, **entries}
-                if provenance != SnapshotProvenance()
-                else dict(existing.manifest)
-            )
+            index = source.version(SEARCHED)
+            manifest = {"format": FORMAT, "corpus": corpus, "version": version, "index": index}
+            manifest |= {"counts": counts, "hash": hashed}
+        if before is None or before.version != version:
+            manifest |= _publication_record(warehouse, corpus, provenance)
+        manifest |= {**provenance.told(source.embedder()), "files": source.files()}
     if existing is None or manifest != existing.manifest:
         _write_json(folder / f"{version}{MANIFEST}", manifest)
     snapshot = snapshot_at(folder, version, corpus)
@@ -220,7 +197,7 @@ def _publication_record(warehouse: Warehouse, corpus: str, provenance: SnapshotP
     return {"published": now.isoformat(timespec="microseconds"), "run_id": provenance.run_id}
 
 
-def _intact_snapshot(warehouse: Warehouse, corpus: str) -> Published | None:
+def _current_snapshot(warehouse: Warehouse, corpus: str) -> Published | None:
     try:
         return published_here(warehouse, corpus)
     except WarehouseError:
@@ -254,7 +231,7 @@ def _remove_incomplete(folder: Path, corpus: str) -> None:
 
 
 def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
-    current = _intact_snapshot(warehouse, corpus)
+    current = _current_snapshot(warehouse, corpus)
     for old in snapshots(warehouse, corpus)[keep:]:
         if current is None or old.version != current.version:
             with suppress(OSError):
@@ -262,7 +239,7 @@ def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
                 delete(old.file)
     # A file that cannot be deleted is left to the next publication.
     with suppress(OSError):
-        cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+        delete_outdated_files(warehouse, corpus)
 
 
 @contextmanager

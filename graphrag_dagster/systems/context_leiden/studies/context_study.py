@@ -112,11 +112,7 @@ def _place(relationship_id: str) -> float:
 
 def _cluster_graph(relationships: pl.DataFrame, options: LeidenOptions) -> pl.DataFrame:
     found = hierarchical_communities(
-        relationships.select("weight", source="source_id", target="target_id"),
-        max_cluster_size=options.max_cluster_size,
-        seed=options.seed,
-        resolution=options.resolution,
-        randomness=options.randomness,
+        relationships.select("weight", source="source_id", target="target_id"), options
     )
     return levels(found.communities, found.members)
 

@@ -10,7 +10,8 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import read_typed
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.coterag.tasks import CommunitySummariser, CommunitySummary, SummaryRequest
 from graphrag_dagster.systems.graphrag.api import WorkedExample
@@ -39,28 +40,24 @@ class LlmCommunitySummariser(Asker):
         fallback: summarises where no reply could be used; ``problem`` then says why.
         context_tokens: of the community as the prompt shows it; triples fill what the rest leaves.
         exact_names: best linked members that the summary has to name; those it lacks are added behind it.
-        encoding: what tokens are counted by.
     """
 
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         fallback: CommunitySummariser,
         context_tokens: int = 32_000,
         exact_names: int = 20,
         max_output_tokens: int = 1500,
-        encoding: str = "cl100k_base",
     ) -> None:
-        super().__init__(model, prompts, max_output_tokens)
+        super().__init__(model, max_output_tokens)
         self._system = prompts.load("coterag_summary_system").render()
         self._user = prompts.load("coterag_summary_user")
         self._example = WorkedExample.of(self._system)
         self._fallback = fallback
         self._budget = context_tokens
         self._exact_names = exact_names
-        self._encoding = encoding
 
     def summarise(self, requests: Sequence[SummaryRequest]) -> Iterator[CommunitySummary]:
         """Yield one summary per request, in their order.
@@ -85,7 +82,7 @@ class LlmCommunitySummariser(Asker):
         """Return the request about a community."""
         user = self._user.render(
             community=enclose("community", self._render_community(community)),
-            names=enclose("entity_names", "\n".join(map(_line, community.exact_names(self._exact_names)))),
+            names=enclose("entity_names", "\n".join(map(one_line, community.exact_names(self._exact_names)))),
         )
         return self._task_request("coterag_summary", self._system, user, SummaryShape)
 
@@ -104,21 +101,21 @@ class LlmCommunitySummariser(Asker):
             return lost
         said = asked.value
         text = "\n\n".join((said.focus, said.entities, said.relations))
-        names = map(_line, community.exact_names(self._exact_names))
+        names = map(one_line, community.exact_names(self._exact_names))
         if missing := [one for one in names if one.casefold() not in text.casefold()]:
             text += f"\n\nAlso: {', '.join(missing)}."
         return CommunitySummary(said.title, text, self.engine, usage=asked.usage)
 
     def _render_community(self, community: SummaryRequest) -> str:
         """The community as lines: entities, frequent terms, then triples until the budget is used up."""
-        tokenizer = get_tokenizer(self._encoding)
+        tokenizer = get_tokenizer("cl100k_base")
         entities = [
-            f"{_line(one.title)} ({_line(one.type)}, {one.degree} links)" for one in community.entities
+            f"{one_line(one.title)} ({one_line(one.type)}, {one.degree} links)" for one in community.entities
         ]
         lines = ["Entities:"]
         left = _filled(lines, entities, self._budget // 2, tokenizer) + self._budget - self._budget // 2
         lines += [f"Frequent terms: {', '.join(community.terms)}", "Triples:"]
-        _filled(lines, [_line(one.text) for one in community.triples], left, tokenizer)
+        _filled(lines, [one_line(one.text) for one in community.triples], left, tokenizer)
         return "\n".join(lines)
 
 
@@ -130,7 +127,3 @@ def _filled(lines: list[str], more: Sequence[str], budget: int, tokenizer: Token
         budget -= tokens + 1
         lines.append(line)
     return budget
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -1,7 +1,6 @@
 """Implementations of CoTeRAG-S's tasks by a language model."""
 
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.coterag import tasks
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
 from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
@@ -19,7 +18,6 @@ def community_summariser(session: TaskProvider) -> LlmCommunitySummariser:
     own = session.settings.section(CoteragSettings)
     return LlmCommunitySummariser(
         session.chat(tasks.COMMUNITY_SUMMARISER),
-        prompts,
         fallback=ExtractiveCommunitySummariser(own.summary_words, own.exact_names),
         context_tokens=own.summary_tokens,
         exact_names=own.exact_names,
@@ -30,7 +28,7 @@ def community_summariser(session: TaskProvider) -> LlmCommunitySummariser:
 def evidence_router(session: TaskProvider) -> LlmEvidenceRouter:
     """Who says whether a question needs the documents; a model of the role ``route``."""
     limit = session.reply_limit(tasks.EVIDENCE_ROUTER)
-    return LlmEvidenceRouter(session.chat(tasks.EVIDENCE_ROUTER), prompts, max_tokens=limit)
+    return LlmEvidenceRouter(session.chat(tasks.EVIDENCE_ROUTER), max_tokens=limit)
 
 
 def evidence_answerer(session: TaskProvider) -> LlmEvidenceAnswerer:
@@ -39,7 +37,6 @@ def evidence_answerer(session: TaskProvider) -> LlmEvidenceAnswerer:
     chat = session.chat(tasks.EVIDENCE_ANSWERER)
     return LlmEvidenceAnswerer(
         chat,
-        prompts,
         max_tokens=limit,
         overview=session.settings.section(CoteragSettings).overview,
         listen=session.listen,
@@ -49,10 +46,10 @@ def evidence_answerer(session: TaskProvider) -> LlmEvidenceAnswerer:
 def answer_validator(session: TaskProvider) -> LlmAnswerValidator:
     """Who checks answers against their context; a model of the role ``validate``."""
     limit = session.reply_limit(tasks.ANSWER_VALIDATOR)
-    return LlmAnswerValidator(session.chat(tasks.ANSWER_VALIDATOR), prompts, max_tokens=limit)
+    return LlmAnswerValidator(session.chat(tasks.ANSWER_VALIDATOR), max_tokens=limit)
 
 
 def context_writer(session: TaskProvider) -> LlmContextWriter:
     """Who writes down what is known of a question, without documents."""
     limit = session.reply_limit(tasks.CONTEXT_WRITER)
-    return LlmContextWriter(session.chat(tasks.CONTEXT_WRITER), prompts, max_tokens=limit // 2)
+    return LlmContextWriter(session.chat(tasks.CONTEXT_WRITER), max_tokens=limit // 2)

@@ -2,26 +2,24 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import field_validator
+from pydantic import BeforeValidator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.reply_parsing import (
-    NotUsable,
-)
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named, plain_word
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask, ask_typed
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import ContextKind, canonical_citations
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.coterag.tasks import (
     EvidenceAnswer,
     RouteCues,
     RoutedQuestion,
     Validation,
-    Validity,
 )
 
 _LONGEST_REASON = 300
@@ -38,12 +36,6 @@ _SECTIONS: tuple[tuple[ContextKind, str], ...] = (
     ("relationship", "Relationships"),
     ("source", "Sources"),
 )
-_VERDICTS: dict[str, Validity] = {
-    **dict.fromkeys(("ok", "yes", "sufficient", "valid", "complete", "consistent"), "ok"),
-    **dict.fromkeys(("insufficient", "no", "not sufficient", "invalid", "incomplete"), "insufficient"),
-}
-
-
 _REASONS = ("reason", "why", "because")
 
 
@@ -51,31 +43,25 @@ class EvidenceRouteShape(Shape):
     """A route as the endpoint is asked for it."""
 
     reason: str = or_named(*_REASONS, missing=str)
-    route: Literal["general", "specific"] = or_named("route", "verdict", "choice", "answer", "kind")
-
-    @field_validator("route", mode="before")
-    @classmethod
-    def _in_any_case(cls, value: Any) -> Any:
-        return value.strip().casefold() if isinstance(value, str) else value
+    route: Annotated[Literal["general", "specific"], BeforeValidator(plain_word)] = or_named(
+        "route", "verdict", "choice", "answer", "kind"
+    )
 
 
 class ValidationShape(Shape):
     """A verdict as the endpoint is asked for it."""
 
     reason: str = or_named(*_REASONS, missing=str)
-    verdict: Literal["ok", "insufficient"] = or_named("verdict", "route", "choice", "answer", "kind")
-
-    @field_validator("verdict", mode="before")
-    @classmethod
-    def _in_other_words(cls, value: Any) -> Any:
-        return _VERDICTS.get(value.strip().casefold().rstrip("."), value) if isinstance(value, str) else value
+    verdict: Annotated[Literal["ok", "insufficient"], BeforeValidator(plain_word)] = or_named(
+        "verdict", "route", "choice", "answer", "kind"
+    )
 
 
 class LlmEvidenceRouter(Asker):
     """Asks a model whether a question needs the documents; without a usable reply it does."""
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 300) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("coterag_route_system").render()
         self._user = prompts.load("route_user")
 
@@ -108,13 +94,12 @@ class LlmEvidenceAnswerer(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         max_tokens: int = 1024,
         overview: bool = False,
         listen: Listener | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         self._prompts = {
             "answer": (
                 prompts.load("coterag_answer_system").render(opening=_OVERVIEW if overview else ""),
@@ -157,8 +142,8 @@ class LlmEvidenceAnswerer(Asker):
 class LlmAnswerValidator(Asker):
     """Asks a model whether an answer agrees with its context and is complete."""
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 300) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("coterag_validate_system").render()
         self._user = prompts.load("coterag_validate_user")
 

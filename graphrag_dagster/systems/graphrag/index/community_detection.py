@@ -263,7 +263,7 @@ def cluster(
         return _cluster_cold(graph, options), Begun("cold", "first clustering")
     # A run may have been killed while it wrote the tables of one clustering.
     if previous.state.item(0, "communities_hash") != _communities_hash(previous.hierarchy):
-        return _cluster_cold(graph, options), Begun("cold", "torn tables")
+        return _cluster_cold(graph, options), Begun("cold", "inconsistent tables")
     cold_edges = previous.cold_start_edges.filter(pl.col("relationship_id").is_in(graph.ids.implode()))
     ever = int(previous.state.item(0, "cold_edges")) + len(graph.ids) - len(cold_edges)
     changed = (ever - len(cold_edges)) / ever if ever else 0.0

@@ -1,6 +1,7 @@
 """The step of community reports: changed ones are written, the others are reused."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 
 import polars as pl
 
@@ -14,7 +15,7 @@ from graphrag_dagster.kernel.pipeline.code_versions import (
 )
 from graphrag_dagster.kernel.pipeline.garbage_collection import release_memory
 from graphrag_dagster.kernel.pipeline.result_display import counts
-from graphrag_dagster.kernel.pipeline.shards import open_shards
+from graphrag_dagster.kernel.pipeline.shards import Shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -101,7 +102,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
         tables.clear()
         release_memory()
 
-    with open_shards(run, session, "reports", (REPORT_WRITER,)) as shards:
+    with closing(Shards(run, session, "reports", (REPORT_WRITER,))) as shards:
         made = build_reports(
             tables,
             writer=writer_in_shards(session.task(REPORT_WRITER), shards),

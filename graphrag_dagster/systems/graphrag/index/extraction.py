@@ -1,6 +1,7 @@
 """The step of extraction: instances of entities, relationships and claims, their types and their vectors."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from graphrag_dagster.kernel.pipeline.code_versions import (
 )
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.shard_workers import Work
-from graphrag_dagster.kernel.pipeline.shards import Shards, open_shards
+from graphrag_dagster.kernel.pipeline.shards import Shards
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.tables.core_tables import CLAIMS, TEXT_CHUNKS, TEXT_UNIT_EMBEDDINGS, UNIT_LEDGER
 from graphrag_dagster.kernel.tables.table_declaration import Tables
@@ -52,7 +53,7 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
     session, settings = run.session("extraction"), run.settings
     state = state_of(settings, code_version("extraction"))
     earlier, why_anew = reusable_extraction(run.warehouse, run.corpus, settings, state, session.cached)
-    with open_shards(run, session, "extraction", _ASKED) as shards:
+    with closing(Shards(run, session, "extraction", _ASKED)) as shards:
         done = extract_new(units, earlier, partial(extract_in_shards, shards))
     session.mark_reused(replies_in(done.taken_over))
     frames, repaired = type_entities(done.frames, units, session.task(ENTITY_TYPER))

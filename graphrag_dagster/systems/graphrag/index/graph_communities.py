@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     empty_hierarchy,
 )
 from graphrag_dagster.kernel.graph.native_leiden import MEMBERSHIPS
-from graphrag_dagster.kernel.graph.undirected_graph import Network, whole_graph
+from graphrag_dagster.kernel.graph.undirected_graph import Network, network_of
 from graphrag_dagster.kernel.pipeline.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
@@ -66,7 +66,7 @@ def adopt_hierarchy(
         entities: rows of ``graph.entities``.
         relationships: rows of ``graph.relationships``.
     """
-    graph = whole_graph(entities, relationships)
+    graph = network_of(relationships, entities)
     ordered = (
         communities.sort("level", "path", "row")
         .unique(["graph", "key"], keep="first", maintain_order=True)

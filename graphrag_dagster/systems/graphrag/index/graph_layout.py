@@ -186,7 +186,7 @@ def arrange(
     graph = layout_graph(entities, relationships, members)
     if previous is None or previous.state.item(0, "layout_hash") != _hash(previous.places):
         return _arrange_cold(graph, code), Begun(
-            "cold", "first layout" if previous is None else "torn tables"
+            "cold", "first layout" if previous is None else "inconsistent tables"
         )
     if start == "cold":
         return _arrange_cold(graph, code), Begun("cold", "asked for")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition
-from graphrag_dagster.kernel.pipeline.table_checks import BoundsRule, CheckedPlace, TableRule
+from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.kernel.tables import core_tables as tables
 from graphrag_dagster.systems.graphrag.index.community_reports import reported
@@ -129,18 +129,23 @@ def _context_rows_show_records(of: CheckedPlace) -> list[str]:
     )
 
 
-def _entities_per_unit(of: CheckedPlace) -> float | None:
+def _entities_are_as_many_as_expected(of: CheckedPlace) -> list[str]:
     read = of.read(tables.UNIT_LEDGER).filter(pl.col("state") != "quarantined").height
-    return of.read(GLEANED_ENTITIES, "text_unit_id").height / read if read else None
+    least, most = of.settings.section(ExtractionSettings).expected.entities_per_unit
+    mean = of.read(GLEANED_ENTITIES, "text_unit_id").height / read if read else least
+    return [] if least <= mean <= most else [f"{mean:.3g} entities a text unit, not {least:g} to {most:g}"]
 
 
-def _quarantined_share(of: CheckedPlace) -> float | None:
+def _few_units_are_quarantined(of: CheckedPlace) -> list[str]:
     ledger = of.read(tables.UNIT_LEDGER)
+    most = of.settings.section(ExtractionSettings).expected.quarantined
     quarantined = ledger.filter(pl.col("state") == "quarantined").height
-    return quarantined / ledger.height if ledger.height else None
+    if quarantined <= most * ledger.height:
+        return []
+    return [f"{quarantined} of {ledger.height} text units are quarantined, more than {most:.1%}"]
 
 
-RULES: Sequence[TableRule | BoundsRule] = (
+RULES: Sequence[TableRule] = (
     TableRule(
         tables.UNIT_LEDGER,
         "Every text unit ends in exactly one state, and its counts match the tables",
@@ -209,18 +214,16 @@ RULES: Sequence[TableRule | BoundsRule] = (
         "Every context has as many rows as it counts, and each shows an existing record",
         _context_rows_show_records,
     ),
-    BoundsRule(
+    TableRule(
         tables.UNIT_LEDGER,
-        "entities_per_unit",
-        "Entities extracted from a text unit on average, as extraction.expected.entities_per_unit says",
-        _entities_per_unit,
-        lambda settings: settings.section(ExtractionSettings).expected.entities_per_unit,
+        "A text unit has on average as many entities as extraction.expected.entities_per_unit; a warning",
+        _entities_are_as_many_as_expected,
+        blocking=False,
     ),
-    BoundsRule(
+    TableRule(
         tables.UNIT_LEDGER,
-        "quarantined_share",
-        "Share of text units that are quarantined, at most extraction.expected.quarantined",
-        _quarantined_share,
-        lambda settings: (0.0, settings.section(ExtractionSettings).expected.quarantined),
+        "No larger share of text units is quarantined than extraction.expected.quarantined says; a warning",
+        _few_units_are_quarantined,
+        blocking=False,
     ),
 )

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.hierarchical_leiden import Hierarchy, as_hierarchy
 from graphrag_dagster.kernel.graph.native_leiden import MEMBERSHIPS, LeidenOptions, run_native_leiden
-from graphrag_dagster.kernel.graph.undirected_graph import Network, modularity, network, whole_graph
+from graphrag_dagster.kernel.graph.undirected_graph import Network, modularity, network, network_of
 from graphrag_dagster.systems.graphrag.index.community_detection import (
     AS_GOOD,
     renumber,
@@ -61,7 +61,7 @@ def with_levels_above(
     base = hierarchy.communities.filter(pl.col("level") == 0)
     if roots is None or len(base) <= roots:
         return hierarchy
-    graph = whole_graph(entities, relationships)
+    graph = network_of(relationships, entities)
     nodes = pl.DataFrame({"entity_id": graph.names}).with_row_index("node")
     placed = (
         hierarchy.members.filter(pl.col("level") == 0)

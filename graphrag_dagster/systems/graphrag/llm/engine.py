@@ -8,7 +8,6 @@ from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.tasks.answering_ports import SUPPORT_JUDGE
 from graphrag_dagster.kernel.tasks.support_by_words import JudgeByWords
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag import tasks
 from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
 from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater
@@ -31,7 +30,6 @@ def graph_extractor(session: TaskProvider) -> LlmGraphExtractor:
     own = session.settings.section(ExtractionSettings)
     return LlmGraphExtractor(
         session.chat(tasks.GRAPH_EXTRACTOR),
-        prompts,
         entity_types=own.entity_types,
         examples=own.examples,
         relation_labels=own.relation_labels,
@@ -44,7 +42,6 @@ def claim_extractor(session: TaskProvider) -> LlmClaimExtractor:
     own = session.settings.section(ClaimSettings)
     return LlmClaimExtractor(
         session.chat(tasks.CLAIM_EXTRACTOR),
-        prompts,
         claim_description=own.description,
         examples=own.examples,
         **_extraction_options(session, tasks.CLAIM_EXTRACTOR),
@@ -66,13 +63,13 @@ def entity_typer(session: TaskProvider) -> LlmEntityTyper:
     """Typer of names, with the labels of the entity model."""
     labels = session.settings.section(ExtractionSettings).gliner.labels
     limit = session.reply_limit(tasks.ENTITY_TYPER)
-    return LlmEntityTyper(session.chat(tasks.ENTITY_TYPER), prompts, labels=labels, max_tokens=limit)
+    return LlmEntityTyper(session.chat(tasks.ENTITY_TYPER), labels=labels, max_tokens=limit)
 
 
 def name_judge(session: TaskProvider) -> LlmNameJudge:
     """Judge of whether names are one entity."""
     limit = session.reply_limit(tasks.NAME_JUDGE)
-    return LlmNameJudge(session.chat(tasks.NAME_JUDGE), prompts, max_tokens=limit)
+    return LlmNameJudge(session.chat(tasks.NAME_JUDGE), max_tokens=limit)
 
 
 def description_merger(session: TaskProvider) -> LlmDescriptionMerger:
@@ -80,7 +77,6 @@ def description_merger(session: TaskProvider) -> LlmDescriptionMerger:
     own = session.settings.section(GraphSettings)
     return LlmDescriptionMerger(
         session.chat(tasks.DESCRIPTION_MERGER),
-        prompts,
         merge_above_tokens=own.joined_up_to,
         max_input_tokens=own.max_input_tokens,
         max_output_tokens=session.reply_limit(tasks.DESCRIPTION_MERGER),
@@ -91,7 +87,6 @@ def report_writer(session: TaskProvider) -> LlmReportWriter:
     """Writer of community reports; a report that the model cannot write is made of quotations and marked."""
     return LlmReportWriter(
         session.chat(tasks.REPORT_WRITER),
-        prompts,
         fallback=ExtractiveReportWriter(),
         profile=session.settings.section(ReportSettings).profile,
         max_output_tokens=session.reply_limit(tasks.REPORT_WRITER),
@@ -103,7 +98,6 @@ def answerer(session: TaskProvider) -> LlmAnswerer:
     limit = session.reply_limit(tasks.ANSWERER)
     return LlmAnswerer(
         session.chat(tasks.ANSWERER),
-        prompts,
         unit=session.settings.search.unit,
         replies=session.settings.model.replies,
         max_map_tokens=limit // 2,
@@ -115,29 +109,29 @@ def answerer(session: TaskProvider) -> LlmAnswerer:
 
 def rater(session: TaskProvider) -> LlmReportRater:
     """Rater of reports by relevance; it uses the role ``judge``, which may be a cheap model."""
-    return LlmReportRater(session.chat(tasks.RATER), prompts)
+    return LlmReportRater(session.chat(tasks.RATER))
 
 
 def support_judge(session: TaskProvider) -> LlmSupportJudge:
     """Judge of whether words support statements; without a usable reply it judges by words."""
     limit = session.reply_limit(SUPPORT_JUDGE)
     fallback = JudgeByWords(shared_static())
-    return LlmSupportJudge(session.chat(SUPPORT_JUDGE), prompts, fallback=fallback, max_tokens=limit)
+    return LlmSupportJudge(session.chat(SUPPORT_JUDGE), fallback=fallback, max_tokens=limit)
 
 
 def explorer(session: TaskProvider) -> LlmExplorer:
     """Explorer that asks follow-up questions."""
     limit = session.reply_limit(tasks.EXPLORER)
-    return LlmExplorer(session.chat(tasks.EXPLORER), prompts, max_tokens=limit // 2)
+    return LlmExplorer(session.chat(tasks.EXPLORER), max_tokens=limit // 2)
 
 
 def query_writer(session: TaskProvider) -> LlmQueryWriter:
     """Writer of queries over the tables of an index."""
     limit = session.reply_limit(tasks.QUERY_WRITER)
-    return LlmQueryWriter(session.chat(tasks.QUERY_WRITER), prompts, max_tokens=limit // 2)
+    return LlmQueryWriter(session.chat(tasks.QUERY_WRITER), max_tokens=limit // 2)
 
 
 def router(session: TaskProvider) -> LlmRouter:
     """Router that chooses the search method; it uses the role ``route``, which may be a cheap model."""
     limit = session.reply_limit(tasks.ROUTER)
-    return LlmRouter(session.chat(tasks.ROUTER), prompts, max_tokens=limit)
+    return LlmRouter(session.chat(tasks.ROUTER), max_tokens=limit)

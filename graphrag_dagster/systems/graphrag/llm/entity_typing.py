@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReques
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.systems.graphrag.llm.numbered_batches import (
     NumberedAsker,
     batches_that_fit,
@@ -53,10 +53,8 @@ class LlmEntityTyper(NumberedAsker[_Name, str]):
     #: A record with an id and a label of three words takes no more, line breaks included.
     tokens_each = 32
 
-    def __init__(
-        self, model: ChatModel, prompts: PromptSource, *, labels: Sequence[str], max_tokens: int = 1000
-    ) -> None:
-        super().__init__(model, prompts, max_tokens=max_tokens)
+    def __init__(self, model: ChatModel, *, labels: Sequence[str], max_tokens: int = 1000) -> None:
+        super().__init__(model, max_tokens=max_tokens)
         self._labels = tuple(labels)
         self.words: Mapping[str, str] = dict.fromkeys(_NONE_FITS, self.otherwise) | {
             label.lower(): label for label in labels
@@ -83,8 +81,8 @@ class LlmEntityTyper(NumberedAsker[_Name, str]):
         lines: list[str] = []
         for number, one in enumerate(items, start=1):
             if number == 1 or one.unit != items[number - 2].unit:
-                lines.append(f"Text: {_line(one.unit.text)}")
-            lines.append(f"{number}. {_line(one.name)[:_LONGEST_NAME]}")
+                lines.append(f"Text: {one_line(one.unit.text)}")
+            lines.append(f"{number}. {one_line(one.name)[:_LONGEST_NAME]}")
         return {
             "labels": enclose("entity_types", "\n".join(self._labels)),
             "names": enclose("material", "\n".join(lines)),
@@ -116,7 +114,3 @@ def _fits(batch: Sequence[Untyped]) -> bool:
 def _ends(batch: Sequence[Untyped]) -> bool:
     enough = sum(len(part.names) for part in batch) >= _FEWEST
     return enough and ends_batch(batch[-1].unit.text, _ENDS)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

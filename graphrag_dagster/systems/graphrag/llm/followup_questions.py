@@ -1,14 +1,17 @@
 """Intermediate answers, follow-up questions and ratings of reports by a model."""
 
 from collections.abc import Sequence
-from typing import Any
-
-from pydantic import field_validator
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
-from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named, read_some_words
+from graphrag_dagster.kernel.models.chat.reply_schemas import (
+    AnyNumber,
+    Line,
+    Shape,
+    or_named,
+    read_some_words,
+)
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import (
     HIGHEST_RATING,
@@ -18,8 +21,9 @@ from graphrag_dagster.kernel.tasks.answering_ports import (
     Rating,
 )
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import canonical_citations
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import read_score
 
 
@@ -29,30 +33,16 @@ class ExplorationShape(Shape):
     # Only its text or its follow-up questions must be there.
     answer: str = or_named("answer", "intermediate_answer", "response", "text", missing=str)
     score: AnyNumber = or_named("score", "helpfulness", "rating", missing=type(None))
-    follow_ups: list[str] = or_named(
+    follow_ups: list[Line] = or_named(
         "follow_ups", "follow_up_questions", "follow_up_queries", "followups", "questions", missing=list
     )
-
-    @field_validator("answer")
-    @classmethod
-    def _strip(cls, text: str) -> str:
-        return text.strip()
-
-    @field_validator("follow_ups", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        listed = value if isinstance(value, list) else [value]
-        texts = [one.get("question", one.get("query")) if isinstance(one, dict) else one for one in listed]
-        if any(isinstance(one, dict) and said is None for one, said in zip(listed, texts, strict=True)):
-            raise ValueError('every follow-up must have a "question"')
-        return [" ".join(one.split()) for one in texts if isinstance(one, str) and one.strip()]
 
 
 class LlmExplorer(Asker):
     """Asks a model for intermediate answers with follow-up questions."""
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, max_tokens)
         self._primer_system = prompts.load("drift_primer_system")
         self._primer_user = prompts.load("drift_primer_user")
         self._step_system = prompts.load("drift_step_system")
@@ -104,8 +94,8 @@ class LlmExplorer(Asker):
         score = read_score(read.score)
         return Exploration(
             canonical_citations(read.answer).strip(),
-            (score or 0) if read.answer else 0,
-            tuple(read.follow_ups[:most]),
+            (score or 0) if read.answer.strip() else 0,
+            tuple(filter(None, read.follow_ups))[:most],
             problem=f"no number in the score {read.score!r}; counted as 0" if score is None else None,
             usage=asked.usage,
         )
@@ -113,7 +103,7 @@ class LlmExplorer(Asker):
 
 def _read(text: str) -> tuple[ExplorationShape, bool]:
     read, repaired = read_typed(text, ExplorationShape)
-    if not read.answer and not read.follow_ups and read_score(read.score) != 0:
+    if not read.answer.strip() and not any(read.follow_ups) and read_score(read.score) != 0:
         raise NotUsable("the answer is empty")
     return read, repaired
 
@@ -143,8 +133,8 @@ class LlmReportRater(Asker):
         max_tokens: longest reply; more where a batch has so many reports that their ratings need it.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 1000) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("rate_reports_system").render()
         self._user = prompts.load("rate_reports_user")
 

@@ -27,8 +27,8 @@ from graphrag_dagster.kernel.models.chat.structured_output import (
     UsableReply,
     ask,
 )
-from graphrag_dagster.kernel.models.chat.yes_no import YesNo, encoding_of_model, first_tokens
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource
+from graphrag_dagster.kernel.models.chat.yes_no import forced_tokens, yes_or_no
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.llm.extraction_records import RecordType
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import Copies, ShownExample, with_examples
@@ -125,7 +125,6 @@ class GleaningAsker(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         shape: type[BaseModel],
         examples: Sequence[ShownExample],
         *,
@@ -133,7 +132,7 @@ class GleaningAsker(Asker):
         system_values: dict[str, str] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(model, prompts, options.get("max_output_tokens", 4000))
+        super().__init__(model, options.get("max_output_tokens", 4000))
         self._tuples, self._labelled = options.get("replies") == "tuples", labelled
         self._schema = None if self._tuples else shape
         own = prompts.load(f"{self.task}{'_labelled' * labelled}{'_tuples' * self._tuples}_system")
@@ -141,9 +140,8 @@ class GleaningAsker(Asker):
         self._user = prompts.load(f"{self.task}_user")
         self._copies = Copies.of(self._system, examples)
         self._more = prompts.load(f"{self.turns}_continue").render()
-        check = f"{self.turns}_check"
-        forced = first_tokens(encoding_of_model(model.name)) if options.get("logit_bias", True) else ()
-        self._check = YesNo(model, check, prompts.load(check), self._retry, forced)
+        self._check = prompts.load(f"{self.turns}_check").render()
+        self._forced = forced_tokens(model.name) if options.get("logit_bias", True) else ()
         self._rounds = options.get("gleaning_rounds", 1)
         self._order = options.get("gleaning_order", "check_first")
 
@@ -172,10 +170,13 @@ class GleaningAsker(Asker):
             messages = await self._first(talk, text, build)
             for round_ in range(1, self._rounds + 1):
                 if self._order != "unchecked" and (self._order == "check_first" or round_ > 1):
-                    missing, messages, usage = await self._check.ask(messages)
-                    talk.usage += usage
-                    if not missing:
+                    asked = (*messages, Message("user", self._check))
+                    task = f"{self.turns}_check"
+                    missing = await yes_or_no(self._model, task, asked, self._retry, self._forced)
+                    talk.usage += missing.reply_usage
+                    if not missing.value:
                         break
+                    messages = (*asked, Message("assistant", "YES"))
                 following = (*messages, Message("user", self._more))
                 # Before texts that are not begun: were all continuations left for the end, one that runs on
                 # would keep the stage waiting; and the endpoint still has what it read of this text.

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.kernel.tasks.name_judging_ports import NamePair, Ruling
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.systems.graphrag.llm.numbered_batches import (
     NumberedAsker,
     WordOn,
@@ -27,17 +27,6 @@ _LONGEST_NAME, _LONGEST_REASON = 200, 300
 
 #: What a verdict on a pair may be.
 Word: TypeAlias = Literal["same", "different", "unsure"]
-_WORDS: Mapping[str, Word] = MappingProxyType(
-    {
-        **dict.fromkeys(("same", "the same", "same entity", "yes", "true", "identical"), "same"),
-        **dict.fromkeys(
-            ("different", "not the same", "distinct", "different entities", "no", "false"), "different"
-        ),
-        **dict.fromkeys(
-            ("unsure", "not sure", "uncertain", "unclear", "unknown", "cannot tell", "idk"), "unsure"
-        ),
-    }
-)
 
 
 class _NameVerdictShape(Shape):
@@ -58,7 +47,7 @@ class LlmNameJudge(NumberedAsker[NamePair, Word]):
 
     task = "judge_names"
     shape = NameVerdictsShape
-    words = _WORDS
+    words: Mapping[str, Word] = MappingProxyType({word: word for word in get_args(Word)})
 
     def judge(self, pairs: Sequence[NamePair]) -> list[Ruling]:
         """Return one ruling for each pair, many calls at a time; unsure where no usable reply came.
@@ -101,24 +90,13 @@ def _entry(number: int, pair: NamePair) -> Iterable[str]:
     """A pair and its sentences, each on one line, so that none can pass for another."""
     yield f"{number}. Two names of {'one document' if pair.document else 'different documents'}"
     for letter, of in (("A", pair.one), ("B", pair.other)):
-        name = _line(of.name)
-        yield f"{number}. {letter}: {name[:_LONGEST_NAME]} ({_line(of.type)[:_LONGEST_NAME]})"
-        yield from (f"{number}. {letter} occurs in: {_line(sentence)}" for sentence in of.sentences)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+        name = one_line(of.name)
+        yield f"{number}. {letter}: {name[:_LONGEST_NAME]} ({one_line(of.type)[:_LONGEST_NAME]})"
+        yield from (f"{number}. {letter} occurs in: {one_line(sentence)}" for sentence in of.sentences)
 
 
 #: Most statements in a call, and most characters of them with their words.
 _STATEMENTS, _CHARACTERS = 10, 12_000
-_SUPPORT_WORDS: Mapping[str, Verdict] = MappingProxyType(
-    {
-        **dict.fromkeys(("yes", "true", "supported", "fully", "fully supported"), "supported"),
-        **dict.fromkeys(("partly", "partially", "partial", "partly supported"), "partly"),
-        **dict.fromkeys(("no", "false", "not", "not supported", "unsupported", "contradicted"), "not"),
-    }
-)
 
 
 class _SupportVerdictShape(Shape):
@@ -143,12 +121,10 @@ class LlmSupportJudge(NumberedAsker[Cited, Verdict]):
 
     task = "judge_support"
     shape = SupportShape
-    words = _SUPPORT_WORDS
+    words: Mapping[str, Verdict] = MappingProxyType({"yes": "supported", "partly": "partly", "no": "not"})
 
-    def __init__(
-        self, model: ChatModel, prompts: PromptSource, *, fallback: SupportJudge, max_tokens: int = 1000
-    ) -> None:
-        super().__init__(model, prompts, max_tokens=max_tokens)
+    def __init__(self, model: ChatModel, *, fallback: SupportJudge, max_tokens: int = 1000) -> None:
+        super().__init__(model, max_tokens=max_tokens)
         self._fallback = fallback
 
     def judge(self, statements: Sequence[Cited]) -> Judged:
@@ -179,4 +155,4 @@ def _fits(statements: Sequence[Cited]) -> bool:
 def _statement_entry(number: int, cited: Cited) -> str:
     """A statement and its words, each on one line, so that none can pass for another."""
     lines = (f"{number}. Statement: {cited.statement}", *(f"{number}. Passage: {one}" for one in cited.words))
-    return "\n".join(" ".join(line.split()) for line in lines)
+    return "\n".join(map(one_line, lines))

@@ -3,10 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Literal
-
-from pydantic import model_validator
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener, Message
@@ -19,6 +16,7 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
 from graphrag_dagster.kernel.models.chat.reply_schemas import AnyNumber, Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, UsableReply, ask
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.answer_form import AnswerForm
 from graphrag_dagster.kernel.text.citations import (
     ContextKind,
@@ -29,32 +27,22 @@ from graphrag_dagster.kernel.text.citations import (
 )
 from graphrag_dagster.kernel.text.prompt_templates import (
     Prompt,
-    PromptSource,
     Turn,
     enclose,
     enclosed_conversation,
 )
 from graphrag_dagster.systems.graphrag.llm.gleaning import Replies
 
-_REPORTS = MappingProxyType(
-    {
-        "row": "report",
-        "Row": "Report",
-        "rows": "reports",
-        "Rows": "Reports",
-        "whole": "the reports on a large collection of texts",
-    }
-)
+
+def _words_for(row: str, whole: str) -> Mapping[str, str]:
+    """What the prompts call the rows that they show."""
+    title = row.title()
+    return {"row": row, "Row": title, "rows": f"{row}s", "Rows": f"{title}s", "whole": whole}
+
+
+_REPORTS = _words_for("report", "the reports on a large collection of texts")
 #: What conditions without a graph say in place of reports (paper, Appendix E.4).
-_SOURCES = MappingProxyType(
-    {
-        "row": "source",
-        "Row": "Source",
-        "rows": "sources",
-        "Rows": "Sources",
-        "whole": "the sources, which are passages of a large collection of texts",
-    }
-)
+_SOURCES = _words_for("source", "the sources, which are passages of a large collection of texts")
 
 
 def _words(sources: bool) -> Mapping[str, str]:
@@ -106,18 +94,18 @@ class PointsShape(Shape):
 
     points: list[PointShape]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_list(cls, value: Any) -> Any:
-        return {"points": value} if isinstance(value, list) else value
-
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """A text with the score as it came."""
+    """A text with its score as it came."""
 
     text: str
-    score: Any
+    given: Any
+
+    @property
+    def score(self) -> int | None:
+        """The score, 0–100; None where what came holds no number."""
+        return read_score(self.given)
 
 
 class LlmAnswerer(Asker):
@@ -136,7 +124,6 @@ class LlmAnswerer(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         replies: Replies = "json_schema",
         unit: Unit = "answer",
@@ -145,7 +132,7 @@ class LlmAnswerer(Asker):
         form: AnswerForm | None = None,
         listen: Listener | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_reduce_tokens)
+        super().__init__(model, max_reduce_tokens)
         self._unit = unit
         self._tagged = replies == "tuples" and unit == "answer"
         self._max_map_tokens = max_map_tokens
@@ -281,24 +268,21 @@ class LlmAnswerer(Asker):
             return [_Scored(one.description.strip(), one.score) for one in points.points], repaired
         given, repaired = read_typed(text, AnswerShape)
         answer = _Scored(given.answer.strip(), given.score)
-        if not answer.text and read_score(answer.score) != 0:
+        if not answer.text and answer.score != 0:
             raise NotUsable("the answer is empty")
         return [answer], repaired
 
     def _partial(
         self, asked: UsableReply[list[_Scored]], kind: ContextKind, known: Sequence[int]
     ) -> PartialAnswer:
-        scored = [(read_score(part.score), part.text) for part in asked.value]
-        odd = [part.score for part in asked.value if read_score(part.score) is None]
-        problem = f"no number in the score {str(odd[0])[:40]!r}" if odd else asked.lacking
-        best = max((score for score, _ in scored if score), default=None if odd else 0)
+        odd = next((part for part in asked.value if part.score is None), None)
+        problem = f"no number in the score {str(odd.given)[:40]!r}" if odd else asked.lacking
+        best = max((part.score for part in asked.value if part.score), default=None if odd else 0)
+        text = asked.value[0].text if asked.value else ""
         if self._unit == "points":
-            useful = sorted(
-                (one for one in scored if (one[0] if best else one[0] is None)), key=_descending_score
-            )
-            text = "\n".join(f"- {point}" for _, point in useful)
-        else:
-            text = scored[0][1]
+            useful = [part for part in asked.value if (part.score if best else part.score is None)]
+            useful.sort(key=lambda part: -(part.score or 0))
+            text = "\n".join(f"- {part.text}" for part in useful)
         text = canonical_citations(text).strip()
         cited = {citation.id for citation in parse_citations(text) if citation.kind == kind}
         units = tuple(sorted(cited.intersection(known)))
@@ -311,10 +295,6 @@ class LlmAnswerer(Asker):
             kind=kind,
             general_knowledge=self._knows,
         )
-
-
-def _descending_score(scored: tuple[int | None, str]) -> int:
-    return -(scored[0] or 0)
 
 
 def _read_text(text: str) -> tuple[str, bool]:

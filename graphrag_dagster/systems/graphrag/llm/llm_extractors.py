@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     UnitExtraction,
     UnitState,
 )
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.extraction_lengths import reply_tokens
 from graphrag_dagster.systems.graphrag.llm.gleaning import (
     Build,
@@ -115,7 +115,6 @@ class LlmGraphExtractor(GleaningAsker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         entity_types: Sequence[str],
         examples: Sequence[GraphExample] = (),
@@ -124,7 +123,6 @@ class LlmGraphExtractor(GleaningAsker):
     ) -> None:
         super().__init__(
             model,
-            prompts,
             LabelledGraphShape if relation_labels else GraphShape,
             [graph_example(one, entity_types, labelled=relation_labels) for one in examples],
             labelled=relation_labels,
@@ -175,7 +173,6 @@ class LlmClaimExtractor(GleaningAsker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         claim_description: str,
         examples: Sequence[ClaimExample] = (),
@@ -183,7 +180,6 @@ class LlmClaimExtractor(GleaningAsker):
     ) -> None:
         super().__init__(
             model,
-            prompts,
             ClaimsShape,
             list(map(claim_example, examples)),
             system_values={"description": claim_description},

@@ -9,7 +9,8 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_ty
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _LONGEST_REASON = 300
@@ -47,12 +48,11 @@ class LlmRouter(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         chooses: Literal["route", "graph_route"] = "route",
         max_tokens: int = 300,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         self._chooses = chooses
         # As the prompt calls the choice.
         self._key = "method" if chooses == "route" else "route"

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Usage
 from graphrag_dagster.kernel.models.chat.reply_schemas import read_some_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 T = TypeVar("T")
@@ -51,8 +51,8 @@ class NumberedAsker(Asker, ABC, Generic[T, W]):
     #: A record with an id, a verdict and a reason of fifteen words takes no more, line breaks included.
     tokens_each: int = 64
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load(f"{self.task}_system").render()
         self._user = prompts.load(f"{self.task}_user")
         self._example = WorkedExample.of(self._system)

@@ -9,9 +9,10 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_plac
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, WrittenContext, WrittenQuery
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.kernel.text.citations import rewrite_citations
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, Turn, enclose, enclosed_conversation
+from graphrag_dagster.kernel.text.prompt_templates import Turn, enclose, enclosed_conversation
 
 Language: TypeAlias = Literal["sql", "cypher"]
 
@@ -35,10 +36,8 @@ class GraphQueryShape(Shape):
 class LlmQueryWriter(Asker):
     """Asks a model for a query."""
 
-    def __init__(
-        self, model: ChatModel, prompts: PromptSource, *, language: Language = "sql", max_tokens: int = 1000
-    ) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, language: Language = "sql", max_tokens: int = 1000) -> None:
+        super().__init__(model, max_tokens)
         self._task = f"write_{language}"
         self._shape: type[Shape] = QueryShape if language == "sql" else GraphQueryShape
         self._holder = "tables do" if language == "sql" else "graph does"
@@ -87,8 +86,8 @@ _NOTHING = "NOTHING"
 class LlmContextWriter(Asker):
     """Asks a model for a context of its own knowledge."""
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        super().__init__(model, prompts, max_tokens)
+    def __init__(self, model: ChatModel, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, max_tokens)
         self._system = prompts.load("own_context_system").render()
         self._user = prompts.load("own_context_user")
 

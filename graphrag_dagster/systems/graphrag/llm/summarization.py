@@ -24,8 +24,9 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     ReportWriter,
     WrittenReport,
 )
+from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import canonical_citations, parse_citations
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 
 #: Length of a merged description that is asked for.
@@ -65,25 +66,22 @@ class LlmDescriptionMerger(Asker):
         merge_above_tokens: distinct descriptions that together are no longer than this are joined as they
             are, without a call; 0 sends every element that has two.
         max_input_tokens: descriptions sent in one call; what does not fit is folded in by further calls.
-        encoding: what tokens are counted by.
     """
 
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         merge_above_tokens: int = 0,
         max_input_tokens: int = 4000,
         max_output_tokens: int = 1500,
-        encoding: str = "cl100k_base",
     ) -> None:
-        super().__init__(model, prompts, max_output_tokens)
+        super().__init__(model, max_output_tokens)
         self._system = prompts.load("summarize_descriptions_system").render(max_words=str(_MOST_WORDS))
         self._user = prompts.load("summarize_descriptions_user")
         self._above = merge_above_tokens
         self._budget = max_input_tokens
-        self._encoding = encoding
+        self._tokenizer = get_tokenizer("cl100k_base")
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
         """Return one description per group; one distinct description is kept word for word, without a call,
@@ -137,15 +135,14 @@ class LlmDescriptionMerger(Asker):
     def _needs_model(self, distinct: Sequence[str]) -> bool:
         if len(distinct) < 2 or not self._above:
             return len(distinct) > 1
-        return get_tokenizer(self._encoding).count(" ".join(distinct)) > self._above
+        return self._tokenizer.count(" ".join(distinct)) > self._above
 
     def _batches(self, descriptions: Sequence[str]) -> list[list[str]]:
         """Fill calls up to the budget; each after the first leaves room for the description so far."""
-        tokenizer = get_tokenizer(self._encoding)
         most = max(self._budget - self._max_tokens, self._budget // 2, 1)
         batches: list[list[str]] = [[]]
         used = 0
-        for piece, tokens in _pieces(descriptions, tokenizer, most):
+        for piece, tokens in _pieces(descriptions, self._tokenizer, most):
             room = self._budget if len(batches) == 1 else most
             if batches[-1] and used + tokens > room:
                 batches.append([])
@@ -155,7 +152,7 @@ class LlmDescriptionMerger(Asker):
         return batches
 
     def _request(self, names: Sequence[str], descriptions: Sequence[str]) -> ChatRequest:
-        listed = "\n".join(f"- {' '.join(text.split())}" for text in descriptions)
+        listed = "\n".join(f"- {one_line(text)}" for text in descriptions)
         user = self._user.render(
             element=enclose("element", " / ".join(names)), descriptions=enclose("descriptions", listed)
         )
@@ -228,13 +225,12 @@ class LlmReportWriter(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         fallback: ReportWriter,
         profile: Literal["default", "paper"] = "default",
         max_output_tokens: int = 2000,
     ) -> None:
-        super().__init__(model, prompts, max_output_tokens)
+        super().__init__(model, max_output_tokens)
         name = "community_report_paper_system" if profile == "paper" else "community_report_system"
         self._system = prompts.load(name).render()
         self._user = prompts.load("community_report_user")

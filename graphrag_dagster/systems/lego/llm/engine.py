@@ -1,8 +1,7 @@
 """Implementations of LEGO-GraphRAG's tasks by a language model."""
 
-from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
+from graphrag_dagster.kernel.models.chat.yes_no import forced_tokens
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego import tasks
 from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
 from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer, LlmPathSelector
@@ -12,10 +11,9 @@ from graphrag_dagster.systems.lego.settings import PathSettings
 def path_selector(session: TaskProvider) -> LlmPathSelector:
     """Who selects nodes, relations, triples and paths; a model of the role ``select``."""
     own, chat = session.settings.section(PathSettings), session.chat(tasks.PATH_SELECTOR)
-    forced = first_tokens(encoding_of_model(chat.name)) if session.settings.model.logit_bias else ()
+    forced = forced_tokens(chat.name) if session.settings.model.logit_bias else ()
     return LlmPathSelector(
         chat,
-        prompts,
         parsing=own.parsing,
         context_tokens=own.context_tokens,
         max_tokens=session.reply_limit(tasks.PATH_SELECTOR),
@@ -28,7 +26,6 @@ def path_answerer(session: TaskProvider) -> LlmPathAnswerer:
     own = session.settings.section(PathSettings)
     return LlmPathAnswerer(
         session.chat(tasks.PATH_ANSWERER),
-        prompts,
         form=own.answer_form,
         context_tokens=own.context_tokens,
         max_tokens=session.reply_limit(tasks.PATH_ANSWERER),
@@ -40,7 +37,6 @@ def path_judge(session: TaskProvider) -> LlmPathJudge:
     """Who says whether answers from paths are correct."""
     return LlmPathJudge(
         session.chat(tasks.PATH_JUDGE),
-        prompts,
         max_tokens=session.reply_limit(tasks.PATH_JUDGE),
         temperature=session.settings.model.verdict_temperature,
     )

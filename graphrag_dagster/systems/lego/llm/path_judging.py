@@ -11,7 +11,8 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReques
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, meaning_of, or_named
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose, one_line
 from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
 
 Word = Literal["yes", "no"]
@@ -41,7 +42,6 @@ class LlmPathJudge(Asker):
 
     Args:
         model: judges.
-        prompts: ``path_judge_system``, ``path_judge_user`` and ``retry``.
         max_tokens: longest reply.
         temperature: of the sampling; None is the model's own.
     """
@@ -49,12 +49,11 @@ class LlmPathJudge(Asker):
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         max_tokens: int = 300,
         temperature: float | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         self._system = prompts.load("path_judge_system").render()
         self._user = prompts.load("path_judge_user")
         self._temperature = temperature
@@ -75,7 +74,7 @@ class LlmPathJudge(Asker):
 
     def request(self, given: GivenAnswer) -> ChatRequest:
         """Return the request about an answer."""
-        gold = "\n".join(f"- {' '.join(one.split())}" for one in given.gold)
+        gold = "\n".join(f"- {one_line(one)}" for one in given.gold)
         user = self._user.render(
             question=enclose("question", given.question),
             gold=enclose("material", gold),

@@ -12,7 +12,8 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReques
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.models.chat.yes_no import yes_or_no
-from graphrag_dagster.kernel.text.prompt_templates import PromptSource, enclose, escape
+from graphrag_dagster.kernel.text import prompts
+from graphrag_dagster.kernel.text.prompt_templates import enclose, escape
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
 from graphrag_dagster.systems.lego.search.instance_definitions import AnswerForm, Parsing
 from graphrag_dagster.systems.lego.tasks import UNKNOWN, Level, PathAnswer, Selection, Sufficiency
@@ -30,14 +31,9 @@ _ANSWERS: dict[AnswerForm, str] = {"names": "paths_answer_system", "sentences": 
 
 
 class SelectionPrompts:
-    """The conversations that ask for a selection.
+    """The conversations that ask for a selection."""
 
-    Args:
-        prompts: ``paths_select_<level>_system`` of each level, ``paths_refine_system`` and
-            ``paths_select_user``.
-    """
-
-    def __init__(self, prompts: PromptSource) -> None:
+    def __init__(self) -> None:
         self.systems = {level: prompts.load(name).render() for level, name in _PROMPTS.items()}
         self._user = prompts.load("paths_select_user")
 
@@ -164,33 +160,28 @@ class LlmPathSelector(Asker):
 
     Args:
         model: answers.
-        prompts: those of :class:`SelectionPrompts`, ``paths_enough_system``, ``paths_enough_user`` and
-            ``retry``.
         parsing: how replies are read.
         context_tokens: that the model reads.
         max_tokens: longest reply.
         forced: first tokens of YES and NO; empty where the endpoint cannot force them.
-        encoding: what tokens are counted by.
     """
 
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         parsing: Parsing = "default",
         context_tokens: int = 32_000,
         max_tokens: int = 1000,
         forced: tuple[int, ...] = (),
-        encoding: str = "cl100k_base",
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
-        self._prompts = SelectionPrompts(prompts)
+        super().__init__(model, max_tokens)
+        self._prompts = SelectionPrompts()
         self._enough = (prompts.load("paths_enough_system").render(), prompts.load("paths_enough_user"))
         self._parsing: Parsing = parsing
         self._room = context_tokens // 2
         self._forced = forced
-        self._tokenizer = get_tokenizer(encoding)
+        self._tokenizer = get_tokenizer("cl100k_base")
 
     def select(self, level: Level, question: str, candidates: VerbalizedRows, most: int) -> Selection:
         """Return what the model names; see the port."""
@@ -247,29 +238,25 @@ class LlmPathAnswerer(Asker):
 
     Args:
         model: answers.
-        prompts: ``paths_answer_system`` or ``paths_reason_system``, ``paths_answer_user`` and ``retry``.
         form: names alone, one a line; or sentences, as a reasoner writes them.
         context_tokens: that the model reads.
         max_tokens: longest reply.
-        encoding: what tokens are counted by.
         listen: hears the answer as it comes.
     """
 
     def __init__(
         self,
         model: ChatModel,
-        prompts: PromptSource,
         *,
         form: AnswerForm = "names",
         context_tokens: int = 32_000,
         max_tokens: int = 1000,
-        encoding: str = "cl100k_base",
         listen: Listener | None = None,
     ) -> None:
-        super().__init__(model, prompts, max_tokens)
+        super().__init__(model, max_tokens)
         self._system = prompts.load(_ANSWERS[form]).render()
         self._user = prompts.load("paths_answer_user")
-        self._tokenizer = get_tokenizer(encoding)
+        self._tokenizer = get_tokenizer("cl100k_base")
         self._room = context_tokens // 2 - self._tokenizer.count(self._system)
         self._listen = listen
 

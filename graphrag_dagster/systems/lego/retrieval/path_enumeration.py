@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.common.packed_arrays import expand_ranges
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore, expand_ranges
+from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore
 from graphrag_dagster.kernel.graph.graph_labels import Rows, VerbalizedRows
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, TieRule
 from graphrag_dagster.systems.lego.search.reasoning_paths import ModuleUse, PathQuery, Paths, Steps, Subgraph

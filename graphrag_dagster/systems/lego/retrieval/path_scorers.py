@@ -11,8 +11,9 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.common.packed_arrays import expand_ranges
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
-from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, expand_ranges
+from graphrag_dagster.kernel.graph.adjacency_arrays import Longs
 from graphrag_dagster.kernel.graph.graph_labels import ARROW, NO_PIECE, VerbalizedRows, Vocabulary
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder, shared_static
 from graphrag_dagster.kernel.text.text_similarity import words

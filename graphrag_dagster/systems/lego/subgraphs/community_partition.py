@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.common.array_files import load_array
+from graphrag_dagster.kernel.common.packed_arrays import expand_ranges
 from graphrag_dagster.kernel.common.stable_values import cosines
-from graphrag_dagster.kernel.graph.adjacency_arrays import Ints, Longs, PathStore, expand_ranges
+from graphrag_dagster.kernel.graph.adjacency_arrays import Ints, Longs, PathStore
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.text.tokenization import Tokenizer
 

@@ -8,7 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Ints, Longs, PathStore, expand_ranges
+from graphrag_dagster.kernel.common.packed_arrays import expand_ranges
+from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Ints, Longs, PathStore
 
 Mass = NDArray[np.float64]
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphrag_dagster.errors import ExportError, SettingsError
-from graphrag_dagster.kernel.common.atomic_files import write_atomically
+from graphrag_dagster.kernel.common.atomic_files import replacing
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts
 from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import SELECTED_FROM
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
@@ -179,14 +178,16 @@ class PathTraining:
             raise ExportError(f"{file} cannot be written: it is a folder")
         drawn = self._draw_questions(most)
         examples = list(self._examples(drawn.learnt))
-        lines = list(training_lines(SelectionPrompts(prompts), examples))
+        lines = list(training_lines(SelectionPrompts(), examples))
         if not lines:
             raise SettingsError(
                 f"no question of corpus {self._corpus!r} for training has a path; add questions with answers "
                 "to paths.questions, or draw more of them"
             )
         try:
-            write_atomically(file, "".join(f"{line}\n" for line in lines).encode())
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file) as stream:
+                stream.writelines(f"{line}\n" for line in lines)
         except OSError as error:
             raise ExportError(f"{file} cannot be written: {error.strerror or error}") from error
         none = sum(1 for one in examples if len(one.candidates) and not one.gold)

@@ -12,7 +12,6 @@ from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDec
 from graphrag_dagster.apps.evaluation.tasks import AnswerText
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.statement_reading import answer_sentences
 from support.endpoint import ScriptedEndpoint
 from support.scripted_decomposing import decomposing_reply
@@ -57,7 +56,7 @@ def test_real_answers_go_through_all_steps_of_a_model(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     chat, endpoint = model
     answers = [AnswerText(row["prompt"], row["response"]) for row in rows[:6]]
-    found = list(LlmClaimDecomposer(chat, prompts).decompose(answers))
+    found = list(LlmClaimDecomposer(chat).decompose(answers))
     for answer, each in zip(answers, found, strict=True):
         assert [one.sentence for one in each] == [one.text for one in answer_sentences(answer.text)]
     flat = [one for each in found for one in each]

@@ -16,7 +16,6 @@ from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
 from graphrag_dagster.apps.evaluation.tasks import Criterion
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.text import prompts
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, longer_judge, random_judge
 
@@ -57,7 +56,7 @@ def run(
     plan = comparisons(list(QUESTIONS)[:questions], list(LENGTHS), [criterion], 5)
     with ScriptedEndpoint(script) as endpoint:
         settings = ModelSettings(base_url=endpoint.url, name="gpt-4.1-mini", timeout_seconds=30.0)
-        judge = LlmAnswerJudge(OpenAIChatModel(settings, first_wait=0.01), prompts)
+        judge = LlmAnswerJudge(OpenAIChatModel(settings, first_wait=0.01))
         rows = judgement_rows(plan, judge.judge(answer_pairs(plan, QUESTIONS, ANSWERS)), settings.name)
         assert len(endpoint.chats) == len(plan) == len(rows)
     assert rows["problem"].null_count() == len(rows)

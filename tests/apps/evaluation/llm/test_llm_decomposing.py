@@ -34,7 +34,7 @@ def script(body: dict[str, Any]) -> str:
 
 def decompose(model: Any, *texts: str, **options: Any) -> list[tuple[SentenceClaims, ...]]:
     answers = [AnswerText(QUESTION, text) for text in texts]
-    return list(LlmClaimDecomposer(model, prompts, **options).decompose(answers))
+    return list(LlmClaimDecomposer(model, **options).decompose(answers))
 
 
 def asked_about(body: dict[str, Any], tag: str = "element") -> str:
@@ -70,7 +70,7 @@ def test_sentences_are_selected_made_clear_and_taken_apart(model_of: ModelOf) ->
 
 def test_what_stays_open_is_ambiguous(model_of: ModelOf) -> None:
     with ScriptedEndpoint(script) as endpoint:
-        [(lost,), (found,)] = LlmClaimDecomposer(model_of(endpoint), prompts).decompose(
+        [(lost,), (found,)] = LlmClaimDecomposer(model_of(endpoint)).decompose(
             [AnswerText("why?", "It burnt in 2017."), AnswerText("What of Vega?", "It burnt in 2017.")]
         )
     assert (lost.state, lost.claims, lost.reason) == ("ambiguous", (), "It may be anyone.")
@@ -278,7 +278,7 @@ HOSTILE = (
 def test_text_inside_the_data_stays_inside_its_section(model_of: ModelOf) -> None:
     with ScriptedEndpoint(script) as endpoint:
         answers: Sequence[AnswerText] = [AnswerText(HOSTILE, HOSTILE)]
-        [(found,)] = LlmClaimDecomposer(model_of(endpoint), prompts).decompose(answers)
+        [(found,)] = LlmClaimDecomposer(model_of(endpoint)).decompose(answers)
     assert found.sentence == HOSTILE
     assert len(endpoint.chats) == 3
     for chat in endpoint.chats:

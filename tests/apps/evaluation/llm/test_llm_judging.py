@@ -30,7 +30,7 @@ HOSTILE = (
 
 
 def judge(model: Any, *comparisons: AnswerPair, **more: Any) -> list[Verdict]:
-    return list(LlmAnswerJudge(model, prompts, **more).judge(comparisons))
+    return list(LlmAnswerJudge(model, **more).judge(comparisons))
 
 
 def only(endpoint: ScriptedEndpoint) -> tuple[str, str]:
@@ -42,12 +42,11 @@ def only(endpoint: ScriptedEndpoint) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("value", "winner"),
     [(0, 0), (1, 1), (2, 2), (1.0, 1), ("1", 1), ("2.0", 2), (" 0 ", 0), ("Answer 1", 1), ("answer_2", 2),
-     ("Answer-1", 1), ("**Answer 2**.", 2), ("Answer 2 is better", 2), ("ANSWER 1", 1), ("A", 1), ("b", 2),
-     ("Answer B", 2), ("answer one", 1), ("the second answer", 2), ("First", 1), ("tie", 0), ("It's a tie.", 0),
-     ("a draw", 0), ("Neither", 0), ("none", 0), ("equal", 0), ("both", 0), ([2], 2), ({"answer": 1}, 1),
+     ("Answer-1", 1), ("**Answer 2**.", 2), ("ANSWER 1", 1), ("A", 1), ("b", 2), ("Answer B", 2),
+     ("answer one", 1), ("First", 1), ("tie", 0), ("Neither", 0), ("equal", 0), ("both", 0),
      (3, None), (-1, None), (1.5, None), ("-2", None), ("12", None), ("1 or 2", None), ("<1, 2, or 0>", None),
      ("Answer 1 and Answer 2", None), ("", None), (None, None), (True, None), (False, None), ("yes", None),
-     (float("nan"), None), ("a better one", None), ([], None)],
+     (float("nan"), None), ("a better one", None), ([], None), ([2], None)],
 )  # fmt: skip
 def test_a_winner_is_read_however_it_is_written(value: object, winner: int | None) -> None:
     assert read_winner(value) == winner
@@ -155,7 +154,6 @@ def test_identical_answers_are_a_tie_without_a_call(model_of: Callable[..., Any]
         ('{"reason": "Fuller.", "winner": "tie"}', 0, "Fuller."),
         ('{"winner": 1}', 1, ""),
         ('{"reason": null, "better answer": "A"}', 1, ""),
-        ('[{"reason": "Fuller.", "winner": 2}]', 2, "Fuller."),
         ('```json\n{"reason": "Fuller.", "winner": 2,}\n```', 2, "Fuller."),
         ('<think>Is it {"winner": 1}?</think>{"reason": "Fuller.", "winner": 2}', 2, "Fuller."),
         ('Answer 2 it is.\n{"reason": "Says \\"1998\\" [Data: Reports (1)].", "winner": 2}', 2,
@@ -181,7 +179,7 @@ def test_verdicts_are_read_in_many_forms(
         (verdict("1 or 2"), "one of the numbers 1, 2 and 0"),
         ('{"reason": "Fuller."}', "one of the numbers 1, 2 and 0"),
         ('{"reason": "...", "winner": 1}', "placeholder"),
-        (f"[{verdict(1)}, {verdict(2)}]", "valid dictionary"),
+        (f"[{verdict(1)}]", "valid dictionary"),
         ("", "empty"),
     ],
 )

@@ -46,7 +46,7 @@ def script(body: dict[str, Any]) -> str:
 
 
 def judged(model: Any, *requests: VerdictRequest) -> list[VerdictsOf]:
-    found: list[VerdictsOf] = LlmQualityJudge(model, prompts).verdicts(requests)
+    found: list[VerdictsOf] = LlmQualityJudge(model).verdicts(requests)
     return found
 
 
@@ -179,7 +179,7 @@ def test_an_endpoint_that_is_not_there_is_an_error_not_a_verdict(model_of: Calla
 
 def test_without_items_nothing_is_asked(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(script) as endpoint:
-        judge = LlmQualityJudge(model_of(endpoint), prompts)
+        judge = LlmQualityJudge(model_of(endpoint))
         assert judge.verdicts([request("true_to_context", ())]) == [VerdictsOf(())]
         assert judge.statements([" \n"]) == [StatementsOf(())]
         assert (judge.verdicts([]), judge.statements([]), judge.questions_for([], 3)) == ([], [], [])
@@ -206,7 +206,7 @@ def test_statements_are_read_however_they_are_written(
     model_of: Callable[..., Any], reply: Any, expected: tuple[str, ...]
 ) -> None:
     with ScriptedEndpoint(lambda _: json.dumps(reply)) as endpoint:
-        [found] = LlmQualityJudge(model_of(endpoint), prompts).statements(["Some text."])
+        [found] = LlmQualityJudge(model_of(endpoint)).statements(["Some text."])
     assert (found.items, found.problem, len(endpoint.chats)) == (expected, None, 1)
 
 
@@ -216,7 +216,7 @@ def test_statements_are_read_however_they_are_written(
 )  # fmt: skip
 def test_statements_that_cannot_be_read_are_a_problem(model_of: Callable[..., Any], reply: str) -> None:
     with ScriptedEndpoint(lambda _: reply) as endpoint:
-        [found] = LlmQualityJudge(model_of(endpoint), prompts).statements(["Some text."])
+        [found] = LlmQualityJudge(model_of(endpoint)).statements(["Some text."])
     assert found.items == ()
     assert found.problem
     assert found.usage.calls == len(endpoint.chats) == 4
@@ -225,7 +225,7 @@ def test_statements_that_cannot_be_read_are_a_problem(model_of: Callable[..., An
 def test_a_long_text_gets_room_for_its_statements(model_of: Callable[..., Any]) -> None:
     text = " ".join(f"Stone {number} of the quay was laid in spring." for number in range(600))
     with ScriptedEndpoint(script, obey_limit=True) as endpoint:
-        [found] = LlmQualityJudge(model_of(endpoint), prompts, max_tokens=100).statements([text])
+        [found] = LlmQualityJudge(model_of(endpoint), max_tokens=100).statements([text])
     assert (len(found.items), found.problem, len(endpoint.chats)) == (600, None, 1)
 
 
@@ -246,7 +246,7 @@ def test_questions_are_read_however_they_are_written(
     model_of: Callable[..., Any], reply: Any, questions: list[str], noncommittal: bool
 ) -> None:
     with ScriptedEndpoint(lambda _: json.dumps(reply)) as endpoint:
-        [found] = LlmQualityJudge(model_of(endpoint), prompts).questions_for(["Mira paid."], 3)
+        [found] = LlmQualityJudge(model_of(endpoint)).questions_for(["Mira paid."], 3)
     assert found == GeneratedQuestions(tuple(questions), noncommittal, None, found.usage)
     assert "exactly 3 different questions" in endpoint.chats[0].body["messages"][0]["content"]
 
@@ -258,14 +258,14 @@ def test_questions_are_read_however_they_are_written(
 )  # fmt: skip
 def test_questions_that_are_not_whole_are_a_problem(model_of: Callable[..., Any], reply: Any) -> None:
     with ScriptedEndpoint(lambda _: json.dumps(reply)) as endpoint:
-        [found] = LlmQualityJudge(model_of(endpoint), prompts).questions_for(["Mira paid."], 3)
+        [found] = LlmQualityJudge(model_of(endpoint)).questions_for(["Mira paid."], 3)
     assert (found.questions, len(endpoint.chats)) == ((), 4)
     assert found.problem
 
 
 def test_text_inside_the_data_stays_inside_its_section(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(script) as endpoint:
-        judge = LlmQualityJudge(model_of(endpoint), prompts)
+        judge = LlmQualityJudge(model_of(endpoint))
         judge.statements([HOSTILE])
         judge.questions_for([HOSTILE], 2)
         made = judge.verdicts(
@@ -294,7 +294,7 @@ def test_what_is_copied_from_the_example_is_refused(model_of: Callable[..., Any]
         return reply
 
     with ScriptedEndpoint(copied) as endpoint:
-        judge = LlmQualityJudge(model_of(endpoint), prompts)
+        judge = LlmQualityJudge(model_of(endpoint))
         lost = [
             *judge.statements(["The quay was built."]),
             *judge.questions_for(["Mira paid."], 2),
@@ -318,7 +318,7 @@ def test_answers_are_measured_end_to_end(model_of: Callable[..., Any]) -> None:
     ]  # fmt: skip
     with ScriptedEndpoint(script) as endpoint:
         vectors = lambda texts: np.array([endpoint.vector(text) for text in texts], np.float32)  # noqa: E731
-        judge = LlmQualityJudge(model_of(endpoint), prompts)
+        judge = LlmQualityJudge(model_of(endpoint))
         rows, _ = measure(items, judge, families=("deepeval", "ragas"), embed=vectors)
     found = {(row["answer_id"], row["family"], row["metric"]): row["value"] for row in rows}
     assert [found["a", "deepeval", metric] for metric in ("answer_relevancy", "faithfulness")] == [0.5, 0.5]

@@ -32,12 +32,12 @@ def script(body: dict[str, Any]) -> Scripted | str:
 
 def written(model: Any, reply_count: int = 2, avoid: tuple[str, ...] = ()) -> Drafts[str]:
     request = QuestionRequest(ABOUT, TEACHER, "Comparing views", reply_count, avoid)
-    [drafts] = LlmQuestionWriter(model, prompts).questions([request])
+    [drafts] = LlmQuestionWriter(model).questions([request])
     return drafts
 
 
 def whole(model: Any, personas: int = 2, tasks: int = 2, questions: int = 3, **more: Any) -> QuestionSet:
-    writer = LlmQuestionWriter(model, prompts)
+    writer = LlmQuestionWriter(model)
     return write_questions(writer, ABOUT, personas=personas, tasks=tasks, questions=questions, **more)
 
 
@@ -83,7 +83,7 @@ def test_each_prompt_holds_what_it_needs_and_nothing_else(model_of: Callable[...
 
 def test_a_corpus_is_described_from_its_texts(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(script) as endpoint:
-        described = LlmQuestionWriter(model_of(endpoint), prompts).describe(["Quays rot.", " Nets dry.\n"])
+        described = LlmQuestionWriter(model_of(endpoint)).describe(["Quays rot.", " Nets dry.\n"])
     assert described.text == "Texts that deal with Text, Quays, Nets."
     assert (described.problem, described.usage.calls) == (None, 1)
     [chat] = endpoint.chats
@@ -105,7 +105,7 @@ def test_a_corpus_is_described_from_its_texts(model_of: Callable[..., Any]) -> N
 )
 def test_every_form_of_description(model_of: Callable[..., Any], reply: str, text: str) -> None:
     with ScriptedEndpoint(lambda _: reply) as endpoint:
-        described = LlmQuestionWriter(model_of(endpoint), prompts).describe(["Quays."])
+        described = LlmQuestionWriter(model_of(endpoint)).describe(["Quays."])
     assert described.text == text
     assert (described.problem is None) == bool(text)
     assert described.usage.calls == len(endpoint.chats) == (1 if text else 4)
@@ -144,7 +144,7 @@ def test_every_form_of_persona(
     model_of: Callable[..., Any], reply: str, items: list[tuple[str, str]]
 ) -> None:
     with ScriptedEndpoint(lambda _: reply) as endpoint:
-        drafts = LlmQuestionWriter(model_of(endpoint), prompts).personas(ABOUT, 2, [TEACHER])
+        drafts = LlmQuestionWriter(model_of(endpoint)).personas(ABOUT, 2, [TEACHER])
     assert [(one.name, one.description) for one in drafts.items] == items
     [chat] = endpoint.chats
     assert "Already there:\n- Teacher: Prepares lessons." in chat.body["messages"][1]["content"]
@@ -187,7 +187,7 @@ def test_one_that_fails_leaves_the_others(model_of: Callable[..., Any]) -> None:
 
     requests = [TaskRequest(ABOUT, one, 2) for one in (PersonaDraft("Judge", "x"), TEACHER)]
     with ScriptedEndpoint(script, faults=faults) as endpoint:
-        first, second = LlmQuestionWriter(model_of(endpoint, retries=0), prompts).tasks(requests)
+        first, second = LlmQuestionWriter(model_of(endpoint, retries=0)).tasks(requests)
     assert first.items == ()
     assert "500" in (first.problem or "")
     assert second.items == ("Comparing views for Teacher", "Tracing changes for Teacher")
@@ -288,7 +288,7 @@ def test_faults_leave_the_same_set(model_of: Callable[..., Any]) -> None:
 def test_data_inside_the_material_cannot_leave_it_or_pass_for_a_label(model_of: Callable[..., Any]) -> None:
     person = PersonaDraft(HOSTILE, HOSTILE)
     with ScriptedEndpoint(script) as endpoint:
-        writer = LlmQuestionWriter(model_of(endpoint), prompts)
+        writer = LlmQuestionWriter(model_of(endpoint))
         writer.describe([HOSTILE])
         writer.personas(HOSTILE, 1, [person])
         writer.tasks([TaskRequest(HOSTILE, person, 1, (HOSTILE,))])

@@ -8,7 +8,6 @@ import pytest
 
 from graphrag_dagster.apps.evaluation.llm.question_writers import LlmTestsetWriter
 from graphrag_dagster.apps.evaluation.tasks import DocumentRequest, ReferenceDraft
-from graphrag_dagster.kernel.text import prompts
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint
 from support.faults import Fault
@@ -20,7 +19,7 @@ DRAFT = ReferenceDraft("When did it ring?", "At noon.", "rang at noon")
 
 @pytest.fixture
 def writer_of(model_of: Callable[..., Any]) -> Callable[..., LlmTestsetWriter]:
-    return lambda endpoint: LlmTestsetWriter(model_of(endpoint), prompts)
+    return lambda endpoint: LlmTestsetWriter(model_of(endpoint))
 
 
 def replying(*replies: str) -> Callable[[dict[str, Any]], str]:

@@ -20,7 +20,6 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks.task_ports import Engine
-from graphrag_dagster.kernel.text import prompts
 from support.conversations import asked_of
 from support.endpoint import ScriptedEndpoint
 from support.scripted_replies import name_pattern_script
@@ -48,7 +47,7 @@ def read_by(
     """Both tables, and the tasks of all calls."""
     with ScriptedEndpoint(script) as endpoint:
         settings = ModelSettings(base_url=endpoint.url, name="reader", timeout_seconds=30.0)
-        reader = LlmReasonReader(OpenAIChatModel(settings, first_wait=0.01), prompts)
+        reader = LlmReasonReader(OpenAIChatModel(settings, first_wait=0.01))
         themes, reasons = themes_of(given, reader, most, "reader")
         tasks = [one.task for one in endpoint.chats]
     return (

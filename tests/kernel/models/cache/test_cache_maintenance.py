@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_dagster.apps.planning.indexing_forecast import Indexing, Indexings
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import CacheMaintenance, Pruned
 from graphrag_dagster.kernel.models.cache.cache_schema import CacheFileError
@@ -103,7 +102,6 @@ def test_everything_of_a_corpus_goes_and_others_stay(memory: Any) -> None:
         keep(memory, f"own-{corpus}", User(corpus, "a", "r1"))
         keep(memory, "common", User(corpus, "a", "r1"))
         finish(memory.account(corpus, "a", "r1"))
-        Indexings(memory.database).note(corpus, Indexing("no model", 1, 1.0))
     # As an earlier version left it.
     memory.database.write(
         lambda connection: connection.execute("create table reservations as select 'own-c' as corpus")
@@ -115,8 +113,8 @@ def test_everything_of_a_corpus_goes_and_others_stay(memory: Any) -> None:
     assert memory.log.table("d").height == 1
     assert memory.maintenance.prune("d", everything=True) == Pruned(replies=2, vectors=0, kept=0)
     assert b"secret of" not in raw(memory.path)
-    tables = ("replies", "uses", "finished", "usage", "indexings")
-    assert [memory.count(table) for table in tables] == [0] * 5
+    tables = ("replies", "uses", "finished", "usage")
+    assert [memory.count(table) for table in tables] == [0] * 4
 
 
 def test_pruning_leaves_no_trace_while_others_have_the_file_open(memory: Any) -> None:
@@ -241,9 +239,6 @@ def test_what_a_file_holds_is_there_when_it_is_opened_again(tmp_path: Path) -> N
     assert log.of_run("c", "r") == ModelUse(calls=3, seconds=1.5)
     log.add(user, "extract", "m", ModelUse(retries=1, timeouts=1))
     assert log.of_run("c", "r") == ModelUse(calls=3, retries=1, timeouts=1, seconds=1.5)
-    done = Indexing("extraction llm", 400, 45.0)
-    Indexings(later).note("c", done)
-    assert Indexings(later).last("c") == done
     later.close()
 
 

@@ -187,9 +187,7 @@ def test_a_text_asked_about_in_halves_is_remembered_as_a_whole(memory: Any) -> N
     with ScriptedEndpoint(script) as endpoint:
         made = []
         for _ in range(2):
-            extractor = LlmGraphExtractor(
-                memory.chat(endpoint), prompts, entity_types=["person"], gleaning_rounds=0
-            )
+            extractor = LlmGraphExtractor(memory.chat(endpoint), entity_types=["person"], gleaning_rounds=0)
             made += extractor.extract([TextUnit("u", "Ann Lee is here. Cy Dee is there.")])
         assert len(endpoint.chats) == 6
     assert made[0] == made[1]

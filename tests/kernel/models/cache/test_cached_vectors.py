@@ -15,7 +15,6 @@ from graphrag_dagster.kernel.models.cache.cached_embedder import CachedEmbedder
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User, vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
-from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 from graphrag_dagster.kernel.models.model_costs import Budget
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
@@ -63,9 +62,7 @@ def test_vectors_are_the_same_with_and_without_memory(asked: list[list[str]], ba
 def _of(endpoint: ScriptedEndpoint, replies: Any, log: Any, batch: int) -> Any:
     chosen = ModelSettings(base_url=endpoint.url)
     account = UsageAccount(User("c", "a", "r1"), replies, log, Budget())
-    return CachedEmbedder(
-        lambda arrived: OpenAIEmbedder("embed-1", chosen, batch_size=batch, arrived=arrived), chosen, account
-    )
+    return CachedEmbedder("embed-1", chosen, account, batch_size=batch)
 
 
 def test_what_came_before_a_failure_is_kept(memory: Any) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
@@ -40,7 +39,7 @@ def endless(body: dict[str, Any]) -> str | Scripted:
 
 
 def extract(model: Any) -> UnitExtraction:
-    extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=0)
+    extractor = LlmGraphExtractor(model, entity_types=["person"], gleaning_rounds=0)
     [unit] = extractor.extract([TextUnit("u", TEXT)])
     return unit
 

@@ -13,7 +13,6 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, r
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
 from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support import virtual_time
 from support.endpoint import Fault, ScriptedEndpoint
@@ -226,7 +225,7 @@ def test_a_storm_of_refusals_costs_no_unit(
     )
     with endpoint:
         model = model_of(endpoint, concurrency=16, retries=1)
-        extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=0)
+        extractor = LlmGraphExtractor(model, entity_types=["person"], gleaning_rounds=0)
         units = list(extractor.extract([TextUnit(f"u{n}", text) for n, text in enumerate(texts)]))
     refused = sum(chat.status == 429 for chat in endpoint.chats)
     assert [unit.state for unit in units] == ["extracted"] * 26

@@ -12,7 +12,6 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEm
 from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from graphrag_dagster.systems.graphrag.llm.summarization import DescriptionShape
 from support.llama_server import LlamaServer, llama_server
@@ -51,7 +50,6 @@ def test_the_checkup_finds_that_a_schema_is_obeyed(llama_server: LlamaServer, tm
 def test_a_unit_ends_in_a_state_with_its_account(llama_server: LlamaServer) -> None:
     extractor = LlmGraphExtractor(
         model_of(llama_server),
-        prompts,
         entity_types=["person", "geo"],
         gleaning_rounds=0,
         max_output_tokens=120,

@@ -123,5 +123,5 @@ def test_calls_under_way_are_known_with_the_oldest() -> None:
         now = current_calls()
         assert (now.in_flight - before.in_flight, now.waiting - before.waiting) == (1, 1)
         assert now.oldest is first
-        assert first.description == "rating reports"
+        assert first.task == "rate_reports"
     assert current_calls().done == before.done + 2

@@ -204,7 +204,7 @@ def test_a_layout_begins_from_nothing_where_little_of_the_one_before_is_of_use()
     assert arrange(*frames, made, code="newer")[1].why == "other code"
     torn = GraphLayout(made.places.with_columns(x=pl.col("x") + 1), made.state)
     mended, begun = arrange(*frames, torn)
-    assert begun.why == "torn tables"
+    assert begun.why == "inconsistent tables"
     assert same(mended, made)
     assert previous_layout(made.places, None) is None
     assert previous_layout(made.places, made.state.clear()) is None

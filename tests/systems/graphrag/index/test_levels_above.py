@@ -42,15 +42,14 @@ def triangles(groups: int, joined: list[tuple[int, int, float]]) -> list[Edge]:
 
 
 def built(
-    edges: list[Edge], roots: int | None, previous: Hierarchy | None = None, **options: float
+    edges: list[Edge], roots: int | None, previous: Hierarchy | None = None, **given: float
 ) -> tuple[Hierarchy, Hierarchy]:
     entities, relationships = tables_of(edges, alone=2)
+    options = LeidenOptions(**given)
     base = hierarchical_communities(
-        relationships.rename({"source_id": "source", "target_id": "target"}), **options
+        relationships.rename({"source_id": "source", "target_id": "target"}), options
     )
-    above = with_levels_above(
-        base, entities, relationships, roots=roots, options=LeidenOptions(**options), previous=previous
-    )
+    above = with_levels_above(base, entities, relationships, roots=roots, options=options, previous=previous)
     return base, above
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.answer_form import AnswerForm
 from graphrag_dagster.kernel.text.prompt_templates import Turn
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
@@ -48,7 +47,7 @@ def test_without_wishes_prompts_over_reports_are_those_whose_replies_are_remembe
     model_of: Callable[..., Any], options: dict[str, Any], map_digest: str
 ) -> None:
     with ScriptedEndpoint() as endpoint:
-        answerer = LlmAnswerer(model_of(endpoint), prompts, **options)
+        answerer = LlmAnswerer(model_of(endpoint), **options)
         answerer.map("What?", [[ContextUnit(1, "T", "x")]], ["id|title|content\n1|T|x"])
         answerer.reduce("What?", [PartialAnswer("A", 80, (1,))])
         answerer.answer("What?", [], "rows", [Turn("q", "a")])
@@ -71,7 +70,7 @@ def test_only_a_scored_map_answer_is_dropped_for_want_of_a_score(
     model_of: Callable[..., Any], options: dict[str, Any], reply: str, method: str
 ) -> None:
     with ScriptedEndpoint(lambda _: reply) as endpoint:
-        answerer = LlmAnswerer(model_of(endpoint), prompts, **options)
+        answerer = LlmAnswerer(model_of(endpoint), **options)
         answer = nearest(answerer) if method == "SS" else whole(answerer)
     assert answer.refused == (method == "TS")
     assert "no number in the score" in (answer.steps[0].problem or "")
@@ -87,7 +86,7 @@ def test_only_a_scored_map_answer_is_dropped_for_want_of_a_score(
 )
 def test_an_answer_that_says_it_is_of_no_help_is_a_refusal(model_of: Callable[..., Any], reply: str) -> None:
     with ScriptedEndpoint(lambda _: reply) as endpoint:
-        assert nearest(LlmAnswerer(model_of(endpoint, retries=0), prompts)).refused
+        assert nearest(LlmAnswerer(model_of(endpoint, retries=0))).refused
 
 
 @pytest.mark.parametrize("options", [{}, {"replies": "tuples"}, {"unit": "points"}])
@@ -95,7 +94,7 @@ def test_text_units_are_called_sources_wherever_a_model_reads_them(
     model_of: Callable[..., Any], options: dict[str, Any]
 ) -> None:
     with ScriptedEndpoint() as endpoint:
-        answerer = LlmAnswerer(model_of(endpoint), prompts, **options)
+        answerer = LlmAnswerer(model_of(endpoint), **options)
         answer = whole(answerer)
     assert [one.kind for one in answer.sources] == ["source", "source"]
     assert not answer.removed_citations
@@ -109,7 +108,7 @@ def test_text_units_are_called_sources_wherever_a_model_reads_them(
 def test_wishes_are_told_as_material(model_of: Callable[..., Any]) -> None:
     form = AnswerForm.checked(" single\nsentence </response_type> ", general_knowledge=True)
     with ScriptedEndpoint() as endpoint:
-        answerer = LlmAnswerer(model_of(endpoint), prompts, form=form)
+        answerer = LlmAnswerer(model_of(endpoint), form=form)
         answerer.map("What?", [[ContextUnit(1, "T", "x")]], ["id|title|content\n1|T|x"])
         answerer.reduce("What?", [PartialAnswer("A", 80, (1,))])
         answerer.answer("What?", [], "rows")
@@ -133,7 +132,7 @@ def test_general_knowledge_is_marked_and_neither_supported_nor_unsupported(
     model_of: Callable[..., Any], allowed: bool
 ) -> None:
     with ScriptedEndpoint(lambda _: json.dumps({"answer": KNOWING, "score": 70})) as endpoint:
-        answer = nearest(LlmAnswerer(model_of(endpoint), prompts, form=AnswerForm(general_knowledge=allowed)))
+        answer = nearest(LlmAnswerer(model_of(endpoint), form=AnswerForm(general_knowledge=allowed)))
     assert answer.text.count("[LLM: verify]") == 2
     assert "1998 [1]." in answer.text
     told = {one.text.strip(" ."): (one.general, one.verdict) for one in answer.statements}

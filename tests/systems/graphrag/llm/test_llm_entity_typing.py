@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.entity_typing import (
     MOST_CHARACTERS,
     MOST_NAMES,
@@ -28,7 +27,7 @@ ARREST = Untyped(TextUnit("u2", "1. Nobody knows the cytokine storm."), ("cytoki
 
 
 def typer(model: Any = None, labels: Sequence[str] = LABELS) -> LlmEntityTyper:
-    return LlmEntityTyper(model, prompts, labels=labels)
+    return LlmEntityTyper(model, labels=labels)
 
 
 def results(*given: Any) -> str:

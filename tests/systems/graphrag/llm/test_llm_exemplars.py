@@ -48,12 +48,12 @@ def settings(**changes: Any) -> CorpusSettings:
 
 
 def graph_prompt(model: Any, replies: str, examples: Any) -> str:
-    made = LlmGraphExtractor(model, prompts, entity_types=TYPES, examples=examples, replies=replies)  # type: ignore[arg-type]
+    made = LlmGraphExtractor(model, entity_types=TYPES, examples=examples, replies=replies)  # type: ignore[arg-type]
     return made.first_request("x").messages[0].content
 
 
 def claims_prompt(model: Any, replies: str, examples: Any) -> str:
-    made = LlmClaimExtractor(model, prompts, claim_description="any", examples=examples, replies=replies)  # type: ignore[arg-type]
+    made = LlmClaimExtractor(model, claim_description="any", examples=examples, replies=replies)  # type: ignore[arg-type]
     return made.first_request(["A"], "x").messages[0].content
 
 
@@ -106,7 +106,6 @@ def test_a_reply_that_copies_an_example_of_the_corpus_is_not_used(
     with ScriptedEndpoint(copied) as endpoint:
         extractor = LlmGraphExtractor(
             model_of(endpoint),
-            prompts,
             entity_types=TYPES,
             examples=settings().extraction.examples,
             replies=replies,  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
+from graphrag_dagster.kernel.models.chat.yes_no import forced_tokens
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
 from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.markup_spans import Span
@@ -47,7 +47,7 @@ def script(
 
 
 def extract(model: Any, *texts: str, **options: Any) -> list[UnitExtraction]:
-    extractor = LlmGraphExtractor(model, prompts, entity_types=TYPES, **{"gleaning_rounds": 0, **options})
+    extractor = LlmGraphExtractor(model, entity_types=TYPES, **{"gleaning_rounds": 0, **options})
     return list(extractor.extract([TextUnit(f"u{i}", text) for i, text in enumerate(texts or (TEXT,))]))
 
 
@@ -89,7 +89,7 @@ def test_gleaning_asks_in_the_order_of_the_paper_or_of_its_code(
 
 
 def test_the_check_forces_one_token_of_a_model_whose_tokens_are_known(model_of: Callable[..., Any]) -> None:
-    forced = {str(token): 100 for token in first_tokens("o200k_base")}
+    forced = {str(token): 100 for token in forced_tokens("gpt-4.1-mini")}
     assert len(forced) == 2
     for name, bias in (("gpt-4.1-mini", forced), ("qwen3-8b", None)):
         with ScriptedEndpoint(script(graph("Ann Lee"), checks="NO")) as endpoint:
@@ -97,7 +97,7 @@ def test_the_check_forces_one_token_of_a_model_whose_tokens_are_known(model_of: 
         body = endpoint.chats[1].body
         assert body.get("logit_bias") == bias
         assert body["max_tokens"] == (1 if bias else 16)
-    assert encoding_of_model("qwen3-8b") is None
+    assert forced_tokens("qwen3-8b") == ()
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ CLAIM = {
 
 
 def claims(model: Any, names: list[str], **options: Any) -> UnitExtraction:
-    extractor = LlmClaimExtractor(model, prompts, claim_description="anything", **options)
+    extractor = LlmClaimExtractor(model, claim_description="anything", **options)
     [unit] = extractor.extract_claims([TextUnit("u", TEXT)], [names])
     return unit
 

@@ -72,7 +72,7 @@ def halves_only(form: str, bad: str = "") -> Callable[[dict[str, Any]], str]:
 
 def extract(model: Any, form: str, text: str = TEXT, **options: Any) -> UnitExtraction:
     chosen = {"gleaning_rounds": 0, "replies": form, **options}
-    extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], **chosen)
+    extractor = LlmGraphExtractor(model, entity_types=["person"], **chosen)
     [unit] = extractor.extract([TextUnit("u", text)])
     return unit
 

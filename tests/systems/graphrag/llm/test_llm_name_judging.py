@@ -39,7 +39,7 @@ def verdicts(*given: Any) -> str:
 
 
 def ruled(model: Any, *pairs: NamePair) -> list[Ruling]:
-    return LlmNameJudge(model, prompts).judge(pairs)
+    return LlmNameJudge(model).judge(pairs)
 
 
 def said(rulings: list[Ruling]) -> list[str]:
@@ -72,10 +72,10 @@ def test_pairs_are_shown_with_types_and_sentences_in_one_call(model_of: Callable
     [
         (verdicts("Same", "different.", "UNSURE"), ["same", "different", "unsure"]),
         (
-            "Sure:\n```json\n" + verdicts("same", "distinct", "not sure") + "\n```",
+            "Sure:\n```json\n" + verdicts("same", "DIFFERENT", "`unsure`") + "\n```",
             ["same", "different", "unsure"],
         ),
-        ('{"verdicts": ["same", "no", "unsure"]}', ["same", "different", "unsure"]),
+        ('{"verdicts": ["same", "different", "unsure"]}', ["same", "different", "unsure"]),
     ],
 )
 def test_verdicts_are_read_however_they_are_written(
@@ -167,9 +167,7 @@ def test_a_fault_costs_its_own_call_only_and_no_endpoint_is_an_error(model_of: C
 
 def test_a_prompt_that_is_too_long_is_asked_in_parts(model_of: Callable[..., Any]) -> None:
     many = [pair(number) for number in range(MOST_PAIRS)]
-    shortest = (
-        len(json.dumps(LlmNameJudge(model_of(None), prompts).request(many[:6]).messages[1].content)) // 4
-    )
+    shortest = len(json.dumps(LlmNameJudge(model_of(None)).request(many[:6]).messages[1].content)) // 4
     system = len(prompts.load("judge_names_system").text) // 4
 
     with ScriptedEndpoint(

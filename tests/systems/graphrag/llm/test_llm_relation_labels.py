@@ -11,7 +11,6 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.tasks.example_schemas import GraphExample
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Scripted, ScriptedEndpoint
 
@@ -39,8 +38,8 @@ FOUND = {
 DECIDING = ("messages", "response_format", "logit_bias", "temperature")
 #: Hashes of the conversations without labels: the settings of labels leave them, and cached replies, as they are.
 BEFORE = {
-    ("json_schema", False): "7532eda0ecd86afb",
-    ("json_schema", True): "3f440cb3bda2d3be",
+    ("json_schema", False): "6dd88327f0b4f1b9",
+    ("json_schema", True): "3166651216bce4e5",
     ("tuples", False): "27dbc6b94f8e2434",
     ("tuples", True): "f5adbf1568526215",
 }
@@ -56,7 +55,6 @@ def test_where_no_labels_are_wanted_requests_are_what_they_were(
     with ScriptedEndpoint(script) as endpoint:
         extractor = LlmGraphExtractor(
             model_of(endpoint),
-            prompts,
             entity_types=["crop", "pest"],
             examples=[GraphExample.model_validate(EXAMPLE)] if shown else [],
             gleaning_rounds=1,
@@ -71,7 +69,6 @@ def test_where_no_labels_are_wanted_requests_are_what_they_were(
 def labelled(model: Any, replies: str, examples: Any = ()) -> LlmGraphExtractor:
     return LlmGraphExtractor(
         model,
-        prompts,
         entity_types=["crop", "pest"],
         examples=examples,
         relation_labels=True,

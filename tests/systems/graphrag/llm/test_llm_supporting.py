@@ -22,7 +22,7 @@ STATEMENTS = (
 
 
 def judged(model: Any, *statements: Cited) -> Judged:
-    return Support(judge=LlmSupportJudge(model, prompts, fallback=JudgeByWords())).judged(statements)
+    return Support(judge=LlmSupportJudge(model, fallback=JudgeByWords())).judged(statements)
 
 
 def records(*verdicts: Any) -> str:
@@ -65,7 +65,7 @@ def test_more_statements_than_a_call_holds_keep_their_order(model_of: Callable[.
 @pytest.mark.parametrize(
     "reply",
     [
-        records("Supported", "partially", "False"),
+        records("Yes", "**partly**", "No"),
         "Sure:\n```json\n" + records("yes.", "PARTLY", "no") + "\n```",
         '{"verdicts": ["yes", "partly", "no"]}',
     ],

@@ -15,7 +15,6 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     ReportRequest,
     WrittenReport,
 )
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.kernel.text.citations import Citation
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer, read_score
@@ -52,13 +51,13 @@ REPORT = {
 
 
 def write(model: Any, *titles: str) -> list[WrittenReport]:
-    writer = LlmReportWriter(model, prompts, fallback=Plain())
+    writer = LlmReportWriter(model, fallback=Plain())
     return list(writer.write([request(title) for title in titles]))
 
 
 def test_the_profile_of_the_paper_asks_for_its_contents_and_for_impact(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(lambda _: json.dumps(REPORT)) as endpoint:
-        writer = LlmReportWriter(model_of(endpoint), prompts, fallback=Plain(), profile="paper")
+        writer = LlmReportWriter(model_of(endpoint), fallback=Plain(), profile="paper")
         [report] = writer.write([request("SKERRY BAY")])
         [chat] = endpoint.chats
     assert report.rating == 6.5
@@ -120,7 +119,7 @@ def test_a_report_without_a_usable_reply_is_replaced_and_flagged(
 
 
 def merge(model: Any, *descriptions: str, **options: Any) -> Any:
-    merger = LlmDescriptionMerger(model, prompts, **options)
+    merger = LlmDescriptionMerger(model, **options)
     [merged] = merger.merge([DescriptionGroup(("SKERRY BAY",), descriptions)])
     return merged
 
@@ -179,7 +178,7 @@ RENDERED = ["id|title|content\n1|a|b\n2|a|b", "id|title|content\n3|a|b\n4|a|b"]
 
 
 def mapped(model: Any, **options: Any) -> list[PartialAnswer]:
-    return LlmAnswerer(model, prompts, **options).map("What happened?", CHUNKS, RENDERED)
+    return LlmAnswerer(model, **options).map("What happened?", CHUNKS, RENDERED)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +257,7 @@ def test_a_failing_chunk_is_flagged_and_the_others_stay(model_of: Callable[..., 
 def test_the_answer_cites_only_what_its_parts_cite(model_of: Callable[..., Any]) -> None:
     partials = [PartialAnswer("A fire [Data: Reports (1)].", 80, (1,))]
     with ScriptedEndpoint(lambda _: "Fire [Data: Reports (1)], flood [Data: Reports (2)].") as endpoint:
-        answer = LlmAnswerer(model_of(endpoint), prompts).reduce("What </question> happened?", partials)
+        answer = LlmAnswerer(model_of(endpoint)).reduce("What </question> happened?", partials)
     assert answer.text == "Fire [Data: Reports (1)], flood [Data: Reports (0)]."
     assert (answer.engine, answer.usage.calls) == ("llm", 1)
     assert endpoint.chats[0].last.count("</question>") == 1
@@ -266,7 +265,7 @@ def test_the_answer_cites_only_what_its_parts_cite(model_of: Callable[..., Any])
 
 def test_no_answer_is_an_error_that_says_why(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(lambda _: Scripted("half", "length")) as endpoint:
-        answerer = LlmAnswerer(model_of(endpoint), prompts)
+        answerer = LlmAnswerer(model_of(endpoint))
         with pytest.raises(EngineError, match="cut off"):
             answerer.reduce("What?", [PartialAnswer("A", 1)])
 
@@ -279,7 +278,7 @@ def test_an_answer_that_ends_inside_a_citation_is_asked_for_again(
 ) -> None:
     replies = [f"The trust runs it {end}"] * 2 + ["The trust runs it (as told) [Data: Reports (1)]"]
     with ScriptedEndpoint(lambda _: replies.pop(0)) as endpoint:
-        answerer = LlmAnswerer(model_of(endpoint), prompts)
+        answerer = LlmAnswerer(model_of(endpoint))
         final = answerer.reduce("Who?", [PartialAnswer("It does [Data: Reports (1)].", 50, (1,))])
     assert final.text == "The trust runs it (as told) [Data: Reports (1)]"
     assert endpoint.chats[1].last == endpoint.chats[0].last
@@ -289,7 +288,7 @@ def test_an_answer_that_ends_inside_a_citation_is_asked_for_again(
 @pytest.mark.parametrize("options", [{}, {"replies": "tuples"}, {"unit": "points"}])
 def test_the_default_script_answers_questions(model_of: Callable[..., Any], options: dict[str, Any]) -> None:
     with ScriptedEndpoint() as endpoint:
-        answerer = LlmAnswerer(model_of(endpoint), prompts, **options)
+        answerer = LlmAnswerer(model_of(endpoint), **options)
         partials = answerer.map("What happened?", CHUNKS, RENDERED)
         answer = answerer.reduce("What happened?", partials)
     assert [partial.units for partial in partials] == [(1, 2), (3, 4)]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text import prompts
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
@@ -33,7 +32,7 @@ FORMS = pytest.mark.parametrize("form", ["json_schema", "tuples"])
 
 def extract(model: Any, text: str = TEXT, form: str = "json_schema", **options: Any) -> UnitExtraction:
     chosen = {"gleaning_rounds": 0, "replies": form, **options}
-    extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], **chosen)
+    extractor = LlmGraphExtractor(model, entity_types=["person"], **chosen)
     [unit] = extractor.extract([TextUnit("u", text)])
     return unit
 
