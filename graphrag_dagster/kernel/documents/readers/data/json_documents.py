@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.documents.readers.data.json_objects import (
 from graphrag_dagster.kernel.documents.readers.data.row_records import Row, columns_of, reading_of_rows
 from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 
-#: Between values: blanks, commas, brackets of a list, the record separator of JSON text sequences.
+#: Between values: blanks, commas, the record separator of JSON text sequences.
 _BETWEEN = re.compile(r"[\s,\x1e]*+")
 #: Where the next object may begin: after the end of one, or on a line of its own.
 _NEXT = re.compile(r"(?<=\})[\s,]*+(?=\{)|\n(?=[\[{])")
