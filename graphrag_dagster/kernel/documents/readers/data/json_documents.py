@@ -19,13 +19,15 @@ from graphrag_dagster.kernel.documents.readers.data.json_objects import (
 from graphrag_dagster.kernel.documents.readers.data.row_records import Row, columns_of, reading_of_rows
 from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 
-#: Between values: blanks, commas, brackets of a list, the record separator of JSON text sequences.
+#: Between values: blanks, commas, the record separator of JSON text sequences.
 _BETWEEN = re.compile(r"[\s,\x1e]*+")
 #: Where the next object may begin: after the end of one, or on a line of its own.
 _NEXT = re.compile(r"(?<=\})[\s,]*+(?=\{)|\n(?=[\[{])")
 _DECODER = json.JSONDecoder()
-#: Characters that failed attempts may look at: Python counts all lines before an error.
-_MOST_LOOKED_AT = 2_000_000_000
+_LINE_END = re.compile(r"\n")
+#: Characters that attempts may look at and fail, of values over several lines: Python counts all lines before
+#: an error.
+_MOST_LOOKED_AT, _COST_OF_ERROR = 100_000_000, 50_000
 _LOOKED_INTO = 20
 
 
@@ -114,11 +116,7 @@ def _rows(text: str, broken: RecordPlaces) -> Iterator[Row]:
 
 
 def _values(text: str) -> Iterator[tuple[int, object]]:
-    """Number of the line and value of each thing that stands there; None for what is no value.
-
-    Raises:
-        UnreadableError: too much of the text is no JSON.
-    """
+    """Number of the line and value of each thing that stands there; None for what is no value."""
     place, line, looked_at = 0, 1, 0
     while True:
         # It matches anywhere, since it may be empty.
@@ -126,17 +124,23 @@ def _values(text: str) -> Iterator[tuple[int, object]]:
         line += text.count("\n", place, start)
         if start >= len(text):
             return
+        over_lines = looked_at <= _MOST_LOOKED_AT
         try:
-            value, place = _DECODER.raw_decode(text, start)
+            value, place = _DECODER.raw_decode(text, start) if over_lines else _value_in_line(text, start)
             yield line, value
         except (ValueError, RecursionError):
-            looked_at += start
-            if looked_at > _MOST_LOOKED_AT:
-                raise UnreadableError(f"too much of it is no JSON, line {line:,} among it") from None
+            looked_at += start + _COST_OF_ERROR
             if text[start] in "[]":
                 place = start + 1
                 continue
             yield line, None
-            following = _NEXT.search(text, start)
+            following = (_NEXT if over_lines else _LINE_END).search(text, start)
             place = following.end() if following else len(text)
         line += text.count("\n", start, place)
+
+
+def _value_in_line(text: str, start: int) -> tuple[object, int]:
+    """The value that ends in the line where it begins, and its end; no error looks at the lines before."""
+    end = _LINE_END.search(text, start)
+    value, length = _DECODER.raw_decode(text[start : end.start() if end else len(text)])
+    return value, start + length
