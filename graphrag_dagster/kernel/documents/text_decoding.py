@@ -21,6 +21,8 @@ _BEFORE = 80
 _NEARLY, _FEW = 0.7, 0.25
 #: The least likelihood of a guess, for at least as many characters of words that are not ASCII.
 _NO_GUESS, _FEWEST = 0.04, 16
+#: Characters that words have on average at most.
+_LONGEST_WORDS = 30
 
 #: What text files were written in; of encodings that differ in rare signs, the one that decodes more.
 _CANDIDATES = (
@@ -46,6 +48,7 @@ def detect(data: bytes) -> str | None:
     sample = _sample(data)
     words = sample.decode(FALLBACK, "replace").split()
     telling = [word for word in words if not word.isascii()]
+    likeliest: list[str] = []
     # Half a character at the end, or a byte that does not belong there, hides the encoding of the rest.
     for part in (sample, sample[:-1], sample.partition(b"\n")[0]):
         guesses = _guesses(part, _CANDIDATES)
@@ -58,7 +61,12 @@ def detect(data: bytes) -> str | None:
             return FALLBACK
         if guesses.get(best, 0.0) >= _NO_GUESS:
             return best
-    return None if sum(map(len, telling)) >= _FEWEST else FALLBACK
+        likeliest.append(best)
+    if sum(map(len, telling)) < _FEWEST:
+        return FALLBACK
+    words = [word for word in sample.decode(likeliest[0], "replace").split() if not word.isascii()]
+    noise = _has_no_word(words) or sum(map(len, words)) > _LONGEST_WORDS * len(words)
+    return None if noise else likeliest[0]
 
 
 def _has_no_word(words: Sequence[str]) -> bool:

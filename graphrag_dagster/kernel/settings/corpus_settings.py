@@ -127,7 +127,9 @@ class CorpusSettings(Section):
 
     def section(self, kind: type[S]) -> S:
         """Return the section of a type, as in ``settings.section(CoteragSettings)``."""
-        return next(section for section in self.sections().values() if isinstance(section, kind))
+        fields = type(self).model_fields.items()
+        section: S = getattr(self, next(name for name, field in fields if field.annotation is kind))
+        return section
 
     def sections(self) -> dict[str, Section]:
         """Return all sections by name, in declaration order."""

@@ -309,7 +309,8 @@ def _declared_encoding(stream: BinaryIO) -> str | None:
     """The encoding that XML declares; None where it is of another, or of none that is known."""
     text, guessed = sample_of(stream)
     declared = _DECLARATION.match(text)
-    if not declared or not declared[1] or (guessed.lower().startswith("utf") and not text.isascii()):
+    is_utf = guessed.lower().startswith("utf") and REPLACEMENT not in text
+    if not declared or not declared[1] or (is_utf and not text.isascii()):
         return None
     start = stream.read(_HEAD)
     stream.seek(0)
