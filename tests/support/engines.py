@@ -43,6 +43,9 @@ class Place:
                 patch.setenv(name, value)
             with DagsterInstance.from_config(str(self.dagster_home)) as instance:
                 instance.add_dynamic_partitions(str(CORPUS.name), list(self.names))
+                # Dagster makes a pool when a step first waits in it; on Postgres two that do so at once fail.
+                if environment:
+                    instance.event_log_storage.set_concurrency_slots("llm", 2)
 
     def run_all(self, executor: str, environment: Mapping[str, str] | None = None) -> None:
         """Materialise some assets of every corpus, all corpora at once."""

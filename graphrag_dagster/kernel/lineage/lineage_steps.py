@@ -173,7 +173,7 @@ class RowKind:
     table: str
     key: str
     label: pl.Expr
-    name: pl.Expr = pl.lit(None, pl.String)  # noqa: RUF009 - an expression is immutable
+    name: pl.Expr = field(default_factory=lambda: pl.lit(None, pl.String))
     numbered: bool = True
 
     def candidates(self, rows: LineageRows) -> pl.DataFrame:
