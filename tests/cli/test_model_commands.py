@@ -46,7 +46,7 @@ def test_a_run_stops_before_its_limit_and_the_next_goes_on(run: Run, endpoint: S
     code, out, err = run("index", "coast", "--max-tokens", str(limit))
     assert code == 4, err
     assert "stopped before the limit" in err
-    assert "this run:" in out
+    assert "model usage of this run" in out
     paid = spent(endpoint)
     assert 0 < paid <= limit + 200, "the probe of the endpoint is not in the account"
     assert not Warehouse().exists(tables.ENTITIES, "coast")

@@ -115,7 +115,7 @@ def test_what_is_ranked_in_parts_stands_as_it_would_at_once(size, values, most, 
     # Few values make ties across the edges of parts; one of them is 0.1 + 0.2 - 0.3, which is nought.
     scores = random.integers(-values, values, size) + random.choice([0.0, 0.1 + 0.2 - 0.3], size)
     prior = random.choice([0.0, 1.0, 2.5], size) if weighed else np.ones(size)
-    weights = (scores - scores.min(initial=0)) * prior if weighed else scores
+    weights = (scores - (scores.min() if size else 0)) * prior if weighed else scores
     allowed = np.flatnonzero(prior > 0)
     whole = allowed[np.argsort(-weights[allowed].round(12), kind="stable")][:most].tolist()
     found = rank_by_score(range(size), scores, most, prior=prior if weighed else None)
